@@ -1,0 +1,1 @@
+"""Running episodes: execute (one), build (names to objects), batch (many)."""

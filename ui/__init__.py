@@ -1,0 +1,1 @@
+"""The web app: pages for players, annotators and researchers."""
