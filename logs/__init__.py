@@ -1,0 +1,1 @@
+"""The SQLite log: schema and migrations, the one writer, readers, export, replay."""

@@ -1,0 +1,257 @@
+"""The rows of the log, one frozen dataclass per table; `schema.md` documents every column.
+
+Every value is plain (str, int, float, bool, None, or JSON-able dict/list). Times are UTC, ISO 8601 with
+milliseconds. Ids are strings made by whoever produces the row (so that a retry writes the same row).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Status = Literal["completed", "truncated", "aborted", "failed"]
+Setup = Literal["H2H", "H2L", "L2H", "L2L"]
+
+
+def now() -> str:
+    """The present time, UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A batch of episodes under one configuration.
+
+    Attributes:
+        id: the run's name, chosen by the user or derived from the configuration.
+        benchmark: ``clarq``, ``handmethat``, …
+        setup: who sat where.
+        config: everything needed to start it again (seats, data, language, options, versions).
+        seed: the run's seed; every episode's seed derives from it.
+    """
+
+    id: str
+    benchmark: str
+    setup: Setup
+    seed: int
+    config: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One task of a benchmark as it was played, stored once per content.
+
+    Attributes:
+        hash: sha256 of the canonical JSON of `data`.
+        name: the item's id within its data set.
+        data: the whole item, so that a log can be scored without the data set.
+    """
+
+    hash: str
+    benchmark: str
+    name: str
+    language: str
+    data: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One run of one item.
+
+    Attributes:
+        seats: seat name to who sits there (``{"seeker": "person", "provider": "offline/experts"}``).
+        repeat: 0 for the first play of the item in this run.
+        attempt: 0, then one more each time a failed episode is run again.
+        participant_id: the person who plays, if one does.
+        options: what governs this episode (turn limit, mode, …).
+    """
+
+    id: str
+    run_id: str
+    item_hash: str
+    language: str
+    seats: dict[str, str]
+    seed: int
+    repeat: int = 0
+    attempt: int = 0
+    participant_id: str | None = None
+    options: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One move of one seat.
+
+    Attributes:
+        number: 0, 1, 2, … within the episode, all seats counted.
+        seat: who moved.
+        text: what was said, whole.
+        payload: what the move did and why (the experts' decision, the frontier before and after).
+        key: idempotency key of a person's submission; the same key is the same turn.
+        seconds: from the moment the seat could move until it had moved.
+    """
+
+    episode_id: str
+    number: int
+    seat: str
+    text: str
+    payload: Json = field(default_factory=dict)
+    key: str | None = None
+    seconds: float | None = None
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an episode ended.
+
+    Attributes:
+        cause: for aborted and failed: seeker, provider, parser, scorer or infrastructure.
+        message: for a person to read.
+    """
+
+    episode_id: str
+    status: Status
+    cause: str | None = None
+    message: str = ""
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One request to a language model.
+
+    Attributes:
+        turn_number: the turn it was made for, None outside a turn (a judge).
+        purpose: which expert or seat asked (``seeker``, ``provider.type``, ``judge``, …).
+        model: ``provider/model``.
+        prompt_version: content hash of the prompt template, empty if there was none.
+        request: messages and parameters.
+        response: text, parsed object, log-probabilities, finish reason.
+        cost: US dollars, None if the model has no price.
+        cached: answered from the response cache; usage is then what the first call took.
+        error: name of the error if it failed, else empty.
+    """
+
+    id: str
+    episode_id: str | None
+    turn_number: int | None
+    purpose: str
+    model: str
+    prompt_version: str = ""
+    request: Json = field(default_factory=dict)
+    response: Json = field(default_factory=dict)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    attempts: int = 1
+    cached: bool = False
+    error: str = ""
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """What an annotator, a reviewer or a judge says of something.
+
+    Attributes:
+        annotator: a participant id, or a model's name.
+        kind: what was asked (``review.provider_error``, ``success``, ``judge``, …).
+        turn_number: the turn it is about, None for the whole episode.
+        value: the answer.
+        key: idempotency key.
+    """
+
+    id: str
+    episode_id: str | None
+    annotator: str
+    kind: str
+    value: Json
+    turn_number: int | None = None
+    item_hash: str | None = None
+    key: str | None = None
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One number computed from logged turns.
+
+    Attributes:
+        metric: ``success``, ``aqd``, ``aql``, …
+        details: what the number rests on (missing nodes, …).
+        version: of the scorer; re-scoring appends.
+    """
+
+    episode_id: str
+    metric: str
+    value: float | None
+    version: str
+    details: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participant:
+    """A person, by pseudonym (keyed hash of the outside identity)."""
+
+    id: str
+    language: str = "en"
+    details: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A person's outside identity (a payment id), kept in a table of its own."""
+
+    participant_id: str
+    kind: str
+    value: str
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What a participant was given to do, and what became of it."""
+
+    id: str
+    participant_id: str
+    run_id: str
+    item_hash: str
+    state: str
+    details: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Anything else worth knowing later (a researcher's action, a reload, an import)."""
+
+    kind: str
+    run_id: str | None = None
+    episode_id: str | None = None
+    participant_id: str | None = None
+    details: Json = field(default_factory=dict)
+    created_at: str = field(default_factory=now)
+
+
+Row = (
+    Run
+    | Item
+    | Episode
+    | Turn
+    | Ending
+    | ModelCall
+    | Judgment
+    | Score
+    | Participant
+    | Identity
+    | Assignment
+    | Event
+)

@@ -1,0 +1,1 @@
+"""Who speaks and how: prompt templates as files, per role and language."""

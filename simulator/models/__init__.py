@@ -1,0 +1,1 @@
+"""One chat-model interface; openai, anthropic, transformers, offline and replay backends."""

@@ -1,0 +1,124 @@
+"""The one interface to language models: messages in; text, parsed object, log-probabilities, usage out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of a model.
+
+    Attributes:
+        messages: the conversation; a system message, if any, comes first.
+        schema: pydantic type or JSON schema that the answer must match; None for free text.
+        top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
+        repeat: index of an intended repetition; part of the cache key, so that repeats differ.
+        purpose: who asks (``seeker``, ``provider.type``, …); goes into the log.
+        prompt_version: content hash of the prompt template; goes into the log.
+        episode_id: the episode it is asked for; goes into the log.
+        turn_number: the turn it is asked for; goes into the log.
+    """
+
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    schema: type[BaseModel] | dict[str, Any] | None = None
+    top_logprobs: int | None = None
+    repeat: int = 0
+    purpose: str = ""
+    prompt_version: str = ""
+    episode_id: str | None = None
+    turn_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One generated token, its log-probability (natural log) and the alternatives at its place."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens read and written; None where the server did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered.
+
+    Attributes:
+        text: the whole answer.
+        parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
+        logprobs: the answer's tokens, if asked for.
+        finish_reason: ``stop``, ``length``, …
+        cost: US dollars; None if the model has no price.
+        cached: answered from the response cache.
+        attempts: requests sent, retries included; 0 if cached.
+    """
+
+    text: str
+    parsed: Any = None
+    logprobs: tuple[TokenLogprob, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str = "stop"
+    cost: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do; asking for more is an error before the run starts."""
+
+    logprobs: bool = False
+    schema: bool = True
+    seed: bool = False
+
+
+class ChatModel(Protocol):
+    """A language model behind a seat, an expert or a judge."""
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer `request`.
+
+        Raises:
+            ModelError: see `simulator.models.errors`.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections back."""
+        ...

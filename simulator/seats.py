@@ -1,0 +1,132 @@
+"""Who can sit in a seat: a person, a model, a script, the built-in offline expert.
+
+One protocol for all of them. A seat is shown a `View` and answers with a `Reply`; nothing downstream
+asks who sat there, except to report it. A person's seat does not answer within the program: the
+episode stops there and goes on from the turn log when the person has submitted (`PersonSeat`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One turn as the other seats may see it."""
+
+    seat: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """All that a seat may see when it is its turn.
+
+    Attributes:
+        episode_id: the episode.
+        seat: who is to move.
+        number: the number that this turn will have.
+        language: ``en`` or ``zh``.
+        lines: the dialogue so far, first turn first.
+        task: what this seat knows of the item: the seeker's background, the provider's tree, …
+        seed: a seed for this turn alone, derived from the episode's.
+        options: the episode's options.
+    """
+
+    episode_id: str
+    seat: str
+    number: int
+    language: str
+    lines: tuple[Line, ...]
+    task: Any
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A seat's move.
+
+    Attributes:
+        text: what it says.
+        move: a structured move where the benchmark has one (ClarQ's provider: which nodes).
+        trace: why; goes into the log and is shown to researchers only.
+        key: idempotency key of a person's submission.
+        seconds: how long the seat took, if it measured that itself (a browser does).
+    """
+
+    text: str = ""
+    move: Mapping[str, Any] | None = None
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    seconds: float | None = None
+
+
+Kind = Literal["person", "model", "script", "offline"]
+
+
+class Seat(Protocol):
+    """Somebody who can take part in an episode."""
+
+    @property
+    def name(self) -> str:
+        """How the log names it: ``person``, ``openai/gpt-4o``, ``offline/seeker``, …"""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """Person, model, script or offline."""
+        ...
+
+    async def reply(self, view: View) -> Reply:
+        """Move.
+
+        Raises:
+            SeatError: if the seat breaks the rules (the episode is aborted).
+            ModelError: if its model fails (the episode fails and is run again).
+        """
+        ...
+
+
+class PersonSeat:
+    """A person. The runner stops the episode at this seat until the person has submitted."""
+
+    kind: Kind = "person"
+
+    def __init__(self, name: str = "person") -> None:
+        self.name = name
+
+    async def reply(self, view: View) -> Reply:
+        """Never called: the graph ends its invocation when a person is due.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(f"a person sits in the {view.seat}'s seat; submit their reply instead")
+
+
+class ScriptSeat:
+    """Says given lines one after the other, or what a function answers to the view."""
+
+    kind: Kind = "script"
+
+    def __init__(
+        self, script: Iterable[str | Reply] | Callable[[View], str | Reply], name: str = "script"
+    ) -> None:
+        self.name = name
+        self._answer = script if callable(script) else _reader(tuple(script))
+
+    async def reply(self, view: View) -> Reply:
+        """The next line. Stateless: which one it is follows from the dialogue so far."""
+        answer = self._answer(view)
+        return Reply(text=answer) if isinstance(answer, str) else answer
+
+
+def _reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:
+    def answer(view: View) -> str | Reply:
+        spoken = sum(line.seat == view.seat for line in view.lines)
+        return lines[spoken]
+
+    return answer

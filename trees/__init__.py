@@ -1,0 +1,14 @@
+"""Response trees: the model and its walker, readers and writers, checks, and the built-in tasks."""
+
+from trees.model import OPENING, Background, Frontier, Language, Node, Task, Tree, index_key
+
+__all__ = [
+    "OPENING",
+    "Background",
+    "Frontier",
+    "Language",
+    "Node",
+    "Task",
+    "Tree",
+    "index_key",
+]

@@ -1,0 +1,186 @@
+"""The response tree of ClarQ-LLM (paper III-B, Fig. 3) and the walk through it.
+
+A **task** is what a seeker is told (role, task, items, skills, scenes) together with the **tree** of
+responses that only the provider knows. Everything here is immutable: a walk moves on by returning a
+new `Frontier`, so a past frontier can be shown again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+Language = Literal["en", "zh"]
+OPENING = "0"
+
+
+def index_key(index: str) -> tuple[int, ...]:
+    """Sort key of a node index: number by number, so that ``1.10`` follows ``1.9``.
+
+    Raises:
+        ValueError: if `index` is not dot-separated whole numbers.
+    """
+    return tuple(int(part) for part in index.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A response that resolves one uncertainty.
+
+    Attributes:
+        index: ``"1"``, ``"1.1"``, …; ``a.b`` is a child of ``a``.
+        text: what the provider says, verbatim, without a speaker prefix.
+        explanation: what it clarifies and when it may be used; None in the development set.
+    """
+
+    index: str
+    text: str
+    explanation: str | None = None
+
+    @property
+    def parent(self) -> str | None:
+        """Index of the parent node, None for a top-level node (available after the opening)."""
+        head, dot, _ = self.index.rpartition(".")
+        return head if dot else None
+
+    @property
+    def depth(self) -> int:
+        """1 for a top-level node."""
+        return self.index.count(".") + 1
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An opening response and the nodes that resolve its uncertainties, in index order."""
+
+    opening: str
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        """Check indices.
+
+        Raises:
+            ValueError: on a duplicate index, an index ``0`` among the nodes or a missing parent.
+        """
+        ordered = tuple(sorted(self.nodes, key=lambda node: index_key(node.index)))
+        object.__setattr__(self, "nodes", ordered)
+        seen: set[str] = set()
+        for node in ordered:
+            if node.index == OPENING or node.index in seen:
+                raise ValueError(f"node index {node.index!r} stands twice")
+            if node.parent is not None and node.parent not in seen:
+                raise ValueError(f"node {node.index!r} has no parent {node.parent!r}")
+            seen.add(node.index)
+
+    @cached_property
+    def by_index(self) -> dict[str, Node]:
+        """Nodes by index."""
+        return {node.index: node for node in self.nodes}
+
+    @property
+    def uncertainties(self) -> int:
+        """Number of nodes, the opening not counted (paper Table I)."""
+        return len(self.nodes)
+
+    @property
+    def depth(self) -> int:
+        """Depth of the deepest node; 1 if no node has a child."""
+        return max((node.depth for node in self.nodes), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """Where a dialogue stands in its tree: what has been given and what may be given now.
+
+    Attributes:
+        tree: the task's tree.
+        opened: whether the opening response has been given; before that nothing is available.
+        given: indices of the nodes given, in the order in which they were.
+    """
+
+    tree: Tree
+    opened: bool = False
+    given: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> tuple[Node, ...]:
+        """The nodes that may be given now, in index order."""
+        if not self.opened:
+            return ()
+        return tuple(
+            node
+            for node in self.tree.nodes
+            if node.index not in self.given and (node.parent is None or node.parent in self.given)
+        )
+
+    @property
+    def withheld(self) -> tuple[Node, ...]:
+        """All nodes not given yet, available or not."""
+        return tuple(node for node in self.tree.nodes if node.index not in self.given)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every node has been given."""
+        return self.opened and len(self.given) == len(self.tree.nodes)
+
+    def open(self) -> Frontier:
+        """The frontier after the opening response.
+
+        Raises:
+            ValueError: if the opening has been given already.
+        """
+        if self.opened:
+            raise ValueError("the opening response has been given already")
+        return Frontier(self.tree, True, self.given)
+
+    def give(self, indices: Iterable[str]) -> Frontier:
+        """The frontier after one reply that gives `indices`, all of which must be available now.
+
+        Children freed by this reply are available in the next one only (paper VI-H).
+
+        Raises:
+            ValueError: if an index is not available or is named twice.
+        """
+        wanted = tuple(indices)
+        available = {node.index for node in self.available}
+        for position, index in enumerate(wanted):
+            if index not in available or index in wanted[:position]:
+                raise ValueError(f"node {index!r} cannot be given now")
+        return Frontier(self.tree, self.opened, self.given + wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the seeker is told (paper III-A): role, task, and three lists, any of which may be empty."""
+
+    role: str
+    task: str
+    items: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    scenes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One item of ClarQ-LLM in one language.
+
+    Attributes:
+        id: unique within its data set and language, the same in both languages (``"1.0"`` for
+            task 0 of type 1 of the published data, ``"gather-resources-1"`` for a built-in one).
+        type: task type, 1 to 31.
+        language: language of all texts.
+        background: what the seeker is told.
+        tree: what the provider knows.
+        prompt: the published background text, used as it is; None if a template renders it.
+        source: the file it was read from, for error messages.
+    """
+
+    id: str
+    type: int
+    language: Language
+    background: Background
+    tree: Tree
+    prompt: str | None = None
+    source: str = field(default="", compare=False)
