@@ -1,0 +1,122 @@
+"""The provider's experts (paper IV, Algorithm 1): what they are asked and what they answer.
+
+An expert judges or writes; it never decides what may be given. That is `provider.py`'s: it checks every
+answer against the frontier, so the invariants hold whatever an expert says. Two sets of experts exist:
+`experts_model.py` asks a language model, `experts_offline.py` needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol
+
+from simulator.seats import Line
+from trees import Frontier, Node, Task
+
+
+class TurnType(IntEnum):
+    """What the seeker's last utterance is (spec section 3, step 2)."""
+
+    WHOLE_TASK = 1
+    ANSWERABLE = 2
+    UNANSWERABLE = 3
+    REPEATED = 4
+    UNRELATED = 5
+    VAGUE = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What every expert sees.
+
+    Attributes:
+        task: the task; its language is the dialogue's.
+        lines: the dialogue so far (seats ``seeker`` and ``provider``); the last is the seeker's.
+        frontier: where the dialogue stands in the tree.
+        episode_id: for the log.
+        number: number of the provider's turn to come, for the log.
+        seed: for experts that vary their words.
+    """
+
+    task: Task
+    lines: tuple[Line, ...]
+    frontier: Frontier
+    episode_id: str = ""
+    number: int = 0
+    seed: int = 0
+
+    @property
+    def utterance(self) -> str:
+        """The seeker's last words."""
+        return next((line.text for line in reversed(self.lines) if line.seat == "seeker"), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A yes or no (does the utterance ask about the task at all?) and why."""
+
+    yes: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The type of the seeker's utterance and why."""
+
+    type: TurnType
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which available nodes answer the seeker; none means Response II.
+
+    Attributes:
+        indices: at most one for the single-info provider.
+        reason: for people.
+        details: scores per node, the pass that succeeded, …; goes into the log.
+    """
+
+    indices: tuple[str, ...] = ()
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Words around the nodes' own: before and after; for several nodes a joined text as well."""
+
+    before: str = ""
+    after: str = ""
+    joined: str = ""
+
+
+class Experts(Protocol):
+    """A set of experts, stateless between calls."""
+
+    @property
+    def name(self) -> str:
+        """How the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
+        ...
+
+    async def relevant(self, situation: Situation) -> Verdict:
+        """Before the opening: does the seeker ask about the task at all?"""
+        ...
+
+    async def hear(self, situation: Situation) -> Heard:
+        """Expert 0: of which type is the seeker's utterance? The frontier is not empty or the type matters less."""
+        ...
+
+    async def walk(self, situation: Situation, *, multi: bool) -> Choice:
+        """Which available nodes answer it (types 2 and 3)? The first suitable one, or all if `multi`."""
+        ...
+
+    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
+        """Response I: words around `nodes`' texts, which stay intact."""
+        ...
+
+    async def respond(self, situation: Situation, type: TurnType) -> str:
+        """Response II for an utterance of `type`, from the dialogue alone."""
+        ...
