@@ -106,7 +106,7 @@ class Experts(Protocol):
         ...
 
     async def hear(self, situation: Situation) -> Heard:
-        """Expert 0: of which type is the seeker's utterance? The frontier is not empty or the type matters less."""
+        """Expert 0: of which type is the seeker's utterance?"""
         ...
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
