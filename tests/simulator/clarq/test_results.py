@@ -1,0 +1,106 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from simulator.clarq.results import load_results, provider_steps
+from simulator.errors import InputError
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+RESULTS = SHARED / "clarq" / "results"
+needs_data = pytest.mark.skipif(
+    not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"
+)
+
+
+def record(**changes):
+    return {
+        "all_response": "Jax: Bake the bread.\nJax: Use rye flour.\nJax: The mill sells rye flour.",
+        "gold_structure": ["1", "1.1"],
+        "all_response_exaplain": ["Which flour.", "Where to get it."],
+        "background_splitted": ["baker", "bake bread", "Rye flour\nWheat flour", "", "Mill\nMarket"],
+        "background": "You are a baker.",
+        "l2l": [
+            [
+                "Jax: what can help you?",
+                "How do I bake bread?",
+                "Jax: Bake the bread.",
+                "Which flour, and where is it?",
+                "Jax: use rye flour, and the mill sells rye flour.",
+                "And where is it sold?",
+                "Jax: The mill sells rye flour.",
+                "Goodbye!",
+            ]
+        ],
+    } | changes
+
+
+def write(path, *records):
+    path.write_text(json.dumps([list(records), []]), encoding="utf-8")
+    return path
+
+
+def test_reads_task_and_dialogue(tmp_path):
+    (dialogue,) = load_results(write(tmp_path / "r.json", record()))
+    task = dialogue.task
+    assert (task.id, task.type, task.language) == ("1.0", 1, "en")
+    assert task.background.items == ("Rye flour", "Wheat flour")
+    assert task.background.skills == ()
+    assert task.tree.opening == "Bake the bread."
+    assert task.tree.by_index["1.1"].explanation == "Where to get it."
+    assert [line.seat for line in dialogue.lines[:3]] == ["provider", "seeker", "provider"]
+    assert dialogue.lines[0].text == "what can help you?"
+
+
+def test_a_child_does_not_count_before_its_parents_turn_is_over(tmp_path):
+    (dialogue,) = load_results(write(tmp_path / "r.json", record()))
+    steps = list(provider_steps(dialogue))
+    assert [(step.opens, step.given) for step in steps] == [(True, ()), (False, ("1",)), (False, ("1.1",))]
+    assert steps[-1].after.complete
+    assert not dialogue.multi
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"gold_structure": ["1"]}, "all_response has 3 lines"),
+        ({"gold_structure": ["1", "2.1"]}, "gold_structure: node '2.1' has no parent"),
+        ({"all_response": None}, "'all_response' should be a str"),
+        ({"background_splitted": ["a"]}, "five strings"),
+        ({"all_response_exaplain": ["x"]}, "1 entries"),
+        ({"l2l": []}, "l2l"),
+    ],
+)
+def test_faults_name_the_task_and_the_field(tmp_path, changes, complaint):
+    path = write(tmp_path / "r.json", record(), record(**changes))
+    with pytest.raises(InputError, match=complaint) as caught:
+        load_results(path)
+    assert f"{path}: type 1, task 1" in str(caught.value)
+
+
+def test_a_file_that_is_none(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_results(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="is not JSON"):
+        load_results(tmp_path / "bad.json")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "turns", "given", "multi"),
+    [
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.En", 450, 380, False),
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.Ch", 424, 375, False),
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_multi_info_provider.Comp.En", 289, 383, True),
+    ],
+)
+def test_published_files(name, turns, given, multi):
+    dialogues = load_results(RESULTS / f"{name}.types1-10.json")
+    assert len(dialogues) == 100
+    steps = [step for dialogue in dialogues for step in provider_steps(dialogue)]
+    assert sum(step.opens for step in steps) == 100
+    decisions = [step for step in steps if step.before.available]
+    assert (len(decisions), sum(len(step.given) for step in decisions)) == (turns, given)
+    assert any(dialogue.multi for dialogue in dialogues) is multi
