@@ -1,0 +1,357 @@
+r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its two seats.
+
+::
+
+    START -> greet -> seek -> listen -> walk -> write -> seek -> … -> END
+                          \-> provide ----------------/
+
+`listen`, `walk` and `write` are the steps of a provider that answers through experts (`ProviderAgent`);
+`provide` asks any other seat for its move. Where a person is due, the invocation ends; the runner
+invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is
+needed: the log is the checkpoint.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Annotated, Any, Final, Literal, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from logs.rows import Turn
+from personas.templates import render
+from simulator.clarq import provider as rules
+from simulator.clarq.experts import Experts, Situation
+from simulator.clarq.provider import Decision, ProviderTurn
+from simulator.errors import SeatError
+from simulator.seats import Kind, Line, Reply, Seat, View
+from simulator.seeds import derive_seed
+from trees import Background, Frontier, Task
+
+SEEKER: Final = "seeker"
+PROVIDER: Final = "provider"
+FAREWELLS: Final = ("goodbye", "再见")
+TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
+
+
+@dataclass(frozen=True, slots=True)
+class SeekerKnows:
+    """What a seeker's `View.task` holds: the background, in parts and as prompt text."""
+
+    background: Background
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderKnows:
+    """What a provider's `View.task` holds: the whole task and where the dialogue stands in its tree."""
+
+    task: Task
+    frontier: Frontier
+
+
+class ProviderAgent:
+    """A provider seat that answers through experts; the graph runs its steps as nodes of their own."""
+
+    def __init__(self, experts: Experts, kind: Kind) -> None:
+        self.experts = experts
+        self.kind = kind
+        self.name = experts.name
+
+    async def reply(self, view: View) -> Reply:
+        """The three steps one after the other, for use outside the graph."""
+        knows: ProviderKnows = view.task
+        situation = Situation(
+            task=knows.task,
+            lines=view.lines,
+            frontier=knows.frontier,
+            episode_id=view.episode_id,
+            number=view.number,
+            seed=view.seed,
+        )
+        multi = bool(view.options.get("multi"))
+        decision = await rules.listen(self.experts, situation)
+        if decision.walking:
+            decision = await rules.walk(self.experts, situation, decision, multi=multi)
+        turn = await rules.write(self.experts, situation, decision)
+        return Reply(text=turn.text, trace=rules.trace(decision, knows.frontier, turn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What an episode is played with; travels as the graph's context, never in its state.
+
+    Attributes:
+        prompt: the seeker's background as prompt text.
+        record: puts a turn into the log; when it returns, the turn counts.
+        turn_limit: seeker turns after which the dialogue is cut.
+        multi: the multi-info provider (paper VI-H).
+    """
+
+    episode_id: str
+    task: Task
+    prompt: str
+    seeker: Seat
+    provider: Seat
+    record: Callable[[Turn], Awaitable[None]]
+    seed: int = 0
+    turn_limit: int = TURN_LIMIT
+    multi: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class State(TypedDict):
+    """Plain values only.
+
+    Attributes:
+        lines: ``[seat, text]`` per turn.
+        opened: whether the opening has been given.
+        given: indices of the nodes given.
+        decision: the provider's turn in the making (a `Decision`'s fields).
+        since: when the seat that is due became so (seconds, monotonic).
+    """
+
+    lines: Annotated[list[list[str]], operator.add]
+    opened: bool
+    given: Annotated[list[str], operator.add]
+    decision: dict[str, Any]
+    since: float
+
+
+Update = dict[str, Any]
+
+
+def rebuild(turns: Iterable[Turn]) -> State:
+    """The state after `turns`, which must be an episode's, in order."""
+    lines: list[list[str]] = []
+    given: list[str] = []
+    opened = False
+    for turn in turns:
+        lines.append([turn.seat, turn.text])
+        indices = turn.payload.get("give", [])
+        opened = opened or "0" in indices
+        given += [index for index in indices if index != "0"]
+    return State(lines=lines, opened=opened, given=given, decision={}, since=monotonic())
+
+
+def frontier(task: Task, state: State) -> Frontier:
+    """Where the dialogue stands in the task's tree."""
+    return Frontier(task.tree, state["opened"], tuple(state["given"]))
+
+
+def farewell(text: str) -> bool:
+    """Whether a seeker's line says goodbye, in either language (spec section 4)."""
+    lowered = text.lower()
+    return any(word in lowered for word in FAREWELLS)
+
+
+def seeker_turns(state: State) -> int:
+    """How often the seeker has spoken."""
+    return sum(seat == SEEKER for seat, _ in state["lines"])
+
+
+def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] | None:
+    """How the dialogue has ended: by a goodbye, at the turn limit, or (None) not yet."""
+    lines = state["lines"]
+    if not lines:
+        return None
+    seat, text = lines[-1]
+    if seat == SEEKER:
+        return "completed" if farewell(text) else None
+    return "truncated" if seeker_turns(state) >= turn_limit else None
+
+
+def due(state: State, turn_limit: int) -> str | None:
+    """The seat that is to move; None when the dialogue has ended. Jax greets first."""
+    if ending(state, turn_limit):
+        return None
+    lines = state["lines"]
+    return SEEKER if lines and lines[-1][0] == PROVIDER else PROVIDER
+
+
+def view_for(table: Table, state: State, seat: str) -> View:
+    """All that `seat` may see now: a seeker never sees the tree."""
+    knows = (
+        SeekerKnows(table.task.background, table.prompt)
+        if seat == SEEKER
+        else ProviderKnows(table.task, frontier(table.task, state))
+    )
+    number = len(state["lines"])
+    return View(
+        episode_id=table.episode_id,
+        seat=seat,
+        number=number,
+        language=table.task.language,
+        lines=tuple([Line(who, text) for who, text in state["lines"]]),
+        task=knows,
+        seed=derive_seed(table.seed, number),
+        options=table.options,
+    )
+
+
+def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+    """A seeker's reply as a turn for the log and an update of the state.
+
+    Raises:
+        SeatError: if the reply is empty.
+    """
+    text = reply.text.strip()
+    if not text:
+        raise SeatError("The seeker said nothing.", SEEKER)
+    return _turn(table, state, SEEKER, reply, text, _trace(reply), {})
+
+
+def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+    """A provider's own move (a person's, a script's) as a turn and an update.
+
+    Raises:
+        SeatError: if the move breaks the rules of `provider.take_move`.
+    """
+    before = frontier(table.task, state)
+    moved = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
+    payload = {**rules.trace(None, before, moved), **_trace(reply)}
+    return _turn(table, state, PROVIDER, reply, moved.text, payload, _given(moved))
+
+
+def greeting(table: Table, state: State) -> tuple[Turn, Update]:
+    """Jax's fixed first line."""
+    text = render("clarq/greeting", table.task.language, {}).text.strip()
+    return _turn(table, state, PROVIDER, Reply(), text, {"greeting": True}, {})
+
+
+def build_graph() -> StateGraph[State, Table, State, State]:
+    """The uncompiled graph; batch runs compile it without a checkpointer."""
+    graph = StateGraph(State, context_schema=Table)
+    graph.add_node("greet", _greet)
+    graph.add_node("seek", _seek)
+    graph.add_node("provide", _provide)
+    graph.add_node("listen", _listen)
+    graph.add_node("walk", _walk)
+    graph.add_node("write", _write)
+    places = ["greet", "seek", "provide", "listen", END]
+    for source in (START, "greet", "seek", "provide", "write"):
+        graph.add_conditional_edges(source, _next, places)
+    graph.add_conditional_edges("listen", _after_listening, ["walk", "write"])
+    graph.add_edge("walk", "write")
+    return graph
+
+
+def _next(state: State, runtime: Runtime[Table]) -> str:
+    table = runtime.context
+    if not state["lines"]:
+        return "greet"
+    seat = due(state, table.turn_limit)
+    if seat is None:
+        return END
+    player = table.seeker if seat == SEEKER else table.provider
+    if player.kind == "person":
+        return END
+    if seat == SEEKER:
+        return "seek"
+    return "listen" if isinstance(player, ProviderAgent) else "provide"
+
+
+async def _greet(state: State, runtime: Runtime[Table]) -> Update:
+    return await _record(runtime.context, *greeting(runtime.context, state))
+
+
+async def _seek(state: State, runtime: Runtime[Table]) -> Update:
+    table = runtime.context
+    reply = await table.seeker.reply(view_for(table, state, SEEKER))
+    return await _record(table, *seeker_turn(table, state, reply))
+
+
+async def _provide(state: State, runtime: Runtime[Table]) -> Update:
+    table = runtime.context
+    reply = await table.provider.reply(view_for(table, state, PROVIDER))
+    return await _record(table, *provider_move(table, state, reply))
+
+
+async def _listen(state: State, runtime: Runtime[Table]) -> Update:
+    table = runtime.context
+    decision = await rules.listen(_experts(table), _situation(table, state))
+    return {"decision": _plain(decision)}
+
+
+def _after_listening(state: State) -> str:
+    return "walk" if state["decision"]["walking"] else "write"
+
+
+async def _walk(state: State, runtime: Runtime[Table]) -> Update:
+    table = runtime.context
+    heard = Decision(**state["decision"])
+    decision = await rules.walk(_experts(table), _situation(table, state), heard, multi=table.multi)
+    return {"decision": _plain(decision)}
+
+
+async def _write(state: State, runtime: Runtime[Table]) -> Update:
+    table = runtime.context
+    decision = Decision(**state["decision"])
+    situation = _situation(table, state)
+    turn = await rules.write(_experts(table), situation, decision)
+    payload = rules.trace(decision, situation.frontier, turn)
+    return await _record(
+        table, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))
+    )
+
+
+def _experts(table: Table) -> Experts:
+    assert isinstance(table.provider, ProviderAgent)
+    return table.provider.experts
+
+
+def _situation(table: Table, state: State) -> Situation:
+    number = len(state["lines"])
+    return Situation(
+        task=table.task,
+        lines=tuple([Line(seat, text) for seat, text in state["lines"]]),
+        frontier=frontier(table.task, state),
+        episode_id=table.episode_id,
+        number=number,
+        seed=derive_seed(table.seed, number),
+    )
+
+
+def _plain(decision: Decision) -> dict[str, Any]:
+    return {
+        "give": decision.give,
+        "type": decision.type,
+        "walking": decision.walking,
+        "enough": decision.enough,
+        "reason": decision.reason,
+        "details": decision.details,
+    }
+
+
+def _trace(reply: Reply) -> dict[str, Any]:
+    return {"trace": dict(reply.trace)} if reply.trace else {}
+
+
+def _given(turn: ProviderTurn) -> Update:
+    opens = "0" in turn.give
+    return {"opened": True} if opens else {"given": list(turn.give)}
+
+
+def _turn(
+    table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
+) -> tuple[Turn, Update]:
+    seconds = reply.seconds if reply.seconds is not None else monotonic() - state["since"]
+    turn = Turn(
+        episode_id=table.episode_id,
+        number=len(state["lines"]),
+        seat=seat,
+        text=text,
+        payload=payload,
+        key=reply.key,
+        seconds=round(seconds, 4),
+    )
+    return turn, {"lines": [[seat, text]], "since": monotonic(), **update}
+
+
+async def _record(table: Table, turn: Turn, update: Update) -> Update:
+    await table.record(turn)
+    return update

@@ -1,0 +1,224 @@
+"""The provider's rules (paper IV, Algorithm 1): what an expert's answer may lead to.
+
+Experts judge and write; the functions here decide, and every answer passes through them. So these hold
+by construction, whatever an expert says:
+
+* a Response I contains the text of each node it gives;
+* a node is never given before its parent, nor twice;
+* a Response II contains no text of a node that has not been given;
+* the frontier changes only when a node is given.
+
+A provider's turn is made in three steps, which are nodes of the graph: `listen`, `walk`, `write`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from personas.templates import render
+from simulator.clarq.compose import contains, join_texts
+from simulator.clarq.experts import Experts, Situation, TurnType, Wording
+from simulator.errors import SeatError
+from trees import OPENING, Frontier, Language, Node
+
+# Types whose utterance asks about a detail: only they lead to a walk through the frontier.
+DETAIL = frozenset({TurnType.ANSWERABLE, TurnType.UNANSWERABLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the provider will do in this turn and why.
+
+    Attributes:
+        give: indices of the nodes to give, ``("0",)`` for the opening; empty for a Response II.
+        type: the type heard; None while the opening has not been given and the utterance is relevant.
+        walking: whether the frontier is still to be walked.
+        enough: nothing is left to give and a detail was asked: say that enough has been collected.
+        reason: why, for people.
+        details: what the experts noted, per expert.
+    """
+
+    give: tuple[str, ...] = ()
+    type: TurnType | None = None
+    walking: bool = False
+    enough: bool = False
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderTurn:
+    """A finished turn of the provider.
+
+    Attributes:
+        text: what Jax says.
+        give: indices of the nodes the text gives.
+        frontier: where the dialogue stands afterwards.
+        guards: which of an expert's words were not used, and why.
+    """
+
+    text: str
+    give: tuple[str, ...]
+    frontier: Frontier
+    guards: tuple[str, ...] = ()
+
+
+async def listen(experts: Experts, situation: Situation) -> Decision:
+    """Steps 1 to 3: is the task asked about at all, and if it is open already, of which type is the turn?"""
+    if not situation.frontier.opened:
+        verdict = await experts.relevant(situation)
+        if verdict.yes:
+            return Decision(give=(OPENING,), reason=verdict.reason)
+        return Decision(type=TurnType.UNRELATED, reason=verdict.reason)
+    heard = await experts.hear(situation)
+    type = TurnType(heard.type)
+    asks, left = type in DETAIL, bool(situation.frontier.available)
+    return Decision(type=type, walking=asks and left, enough=asks and not left, reason=heard.reason)
+
+
+async def walk(experts: Experts, situation: Situation, heard: Decision, *, multi: bool) -> Decision:
+    """Step 4: which available nodes answer the seeker. What is not available is not given."""
+    choice = await experts.walk(situation, multi=multi)
+    available = {node.index for node in situation.frontier.available}
+    allowed = tuple(dict.fromkeys(index for index in choice.indices if index in available))
+    give = allowed if multi else allowed[:1]
+    details = {**heard.details, "walk": dict(choice.details)}
+    if refused := [index for index in choice.indices if index not in available]:
+        details["not_available"] = refused
+    return replace(
+        heard,
+        give=give,
+        type=TurnType.ANSWERABLE if give else TurnType.UNANSWERABLE,
+        walking=False,
+        reason=choice.reason or heard.reason,
+        details=details,
+    )
+
+
+async def write(experts: Experts, situation: Situation, decision: Decision) -> ProviderTurn:
+    """Steps 5 to 7: Response I around the nodes to give, or a Response II."""
+    frontier, language = situation.frontier, situation.task.language
+    if decision.give == (OPENING,):
+        return ProviderTurn(text=frontier.tree.opening, give=decision.give, frontier=frontier.open())
+    if decision.enough:
+        return ProviderTurn(text=render("clarq/enough", language, {}).text, give=(), frontier=frontier)
+    if decision.give:
+        nodes = tuple(frontier.tree.by_index[index] for index in decision.give)
+        return respond_one(frontier, nodes, await experts.compose(situation, nodes), language)
+    text = await experts.respond(situation, decision.type or TurnType.UNANSWERABLE)
+    return respond_two(frontier, text, language)
+
+
+def respond_one(
+    frontier: Frontier, nodes: Sequence[Node], wording: Wording, language: Language
+) -> ProviderTurn:
+    """Response I: `nodes`' texts, whole, with `wording` around them where it gives nothing else away.
+
+    Raises:
+        ValueError: if a node is not available.
+    """
+    after = frontier.give(node.index for node in nodes)
+    texts = [node.text for node in nodes]
+    guards: list[str] = []
+    body = join_texts(texts, language)
+    if wording.joined:
+        if all(contains(wording.joined, text, language) for text in texts):
+            body = _unless_leaking(wording.joined, after, language, guards, "joined") or body
+        else:
+            guards.append("joined: breaks a node's text")
+    before = _unless_leaking(wording.before, after, language, guards, "before")
+    tail = _unless_leaking(wording.after, after, language, guards, "after")
+    whole = _spaced((before, body, tail), language)
+    # Two harmless halves can only spell out a third node's text across their seam; then both go.
+    if leaks(whole, after, language) and not leaks(body, after, language):
+        guards.append("before/after: give another node away together")
+        whole = body
+    return ProviderTurn(
+        text=whole,
+        give=tuple(node.index for node in nodes),
+        frontier=after,
+        guards=tuple(guards),
+    )
+
+
+def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTurn:
+    """Response II: `text`, or a neutral line if it is empty or contains a text not given yet."""
+    guards: list[str] = []
+    said = _unless_leaking(text.strip(), frontier, language, guards, "response II")
+    if not said:
+        said = render("clarq/steer_back", language, {}).text.strip()
+        guards = guards or ["response II: empty"]
+    return ProviderTurn(text=said, give=(), frontier=frontier, guards=tuple(guards))
+
+
+def take_move(
+    frontier: Frontier, move: Mapping[str, Any] | None, text: str, language: Language, *, multi: bool
+) -> ProviderTurn:
+    """The turn of a person or a script: nodes picked with words around them, or free words.
+
+    `move` is ``{"give": [indices], "before": str, "after": str}``; with nothing to give, `text` is the
+    Response II. Unlike an expert, a person is told what is wrong and may correct it.
+
+    Raises:
+        SeatError: if a node is not available, the words give away another one, or nothing is said.
+    """
+    move = move or {}
+    give = tuple(str(index) for index in move.get("give", ()))
+    before, after = str(move.get("before", "")).strip(), str(move.get("after", "")).strip()
+    if len(give) > 1 and not multi:
+        raise SeatError("One piece of information per reply: pick a single node.", "provider")
+    try:
+        moved = frontier.open() if give == (OPENING,) else frontier.give(give)
+    except ValueError:
+        raise SeatError(
+            f"Node {', '.join(give)} cannot be given now; pick an available one.", "provider"
+        ) from None
+    nodes = [frontier.tree.opening] if give == (OPENING,) else [frontier.tree.by_index[i].text for i in give]
+    said = _spaced((before, join_texts(nodes, language), after), language) if give else text.strip()
+    if not said:
+        raise SeatError("Pick a node or write a reply.", "provider")
+    around = " ".join((before, after)) if give else said
+    if leaked := leaks(around, moved, language) or leaks(said, moved, language):
+        raise SeatError(
+            f"Your words contain the text of node {leaked}; pick that node instead of typing it.", "provider"
+        )
+    return ProviderTurn(text=said, give=give, frontier=moved)
+
+
+def leaks(text: str, frontier: Frontier, language: Language) -> str | None:
+    """Index of the first node not given yet whose text `text` contains; ``"0"`` is the opening."""
+    if not frontier.opened and contains(text, frontier.tree.opening, language):
+        return OPENING
+    given = " ".join(frontier.tree.by_index[index].text for index in frontier.given)
+    for node in frontier.withheld:
+        # A published task may repeat a given node's words in a later one: saying them again gives nothing.
+        if contains(text, node.text, language) and not contains(given, node.text, language):
+            return node.index
+    return None
+
+
+def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
+    """The payload that is logged with a provider's turn; `give` alone rebuilds the frontier."""
+    return {
+        "give": list(turn.give),
+        "type": int(decision.type) if decision and decision.type else None,
+        "reason": decision.reason if decision else "",
+        "details": dict(decision.details) if decision else {},
+        "frontier_before": [node.index for node in before.available],
+        "frontier_after": [node.index for node in turn.frontier.available],
+        "guards": list(turn.guards),
+    }
+
+
+def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: list[str], what: str) -> str:
+    if leaked := leaks(text, frontier, language):
+        guards.append(f"{what}: contains the text of node {leaked}")
+        return ""
+    return text
+
+
+def _spaced(parts: Sequence[str], language: Language) -> str:
+    separator = " " if language == "en" else ""
+    return separator.join(part.strip() for part in parts if part.strip())

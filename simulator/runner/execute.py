@@ -1,0 +1,105 @@
+"""One episode with live objects: play it on from the log, end it, score it.
+
+This is the boundary at which a bad episode becomes data (see `simulator.errors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from logs import LogWriter
+from logs.rows import Ending, Score, Turn
+from simulator.errors import SeatError
+from simulator.models import ModelError
+from simulator.runner.rooms import Live, Room
+
+
+class Recorder:
+    """Puts turns into the log: waiting for each to be on disk (people), or for all at the end (batch)."""
+
+    def __init__(self, log: LogWriter, *, durable: bool) -> None:
+        self._log = log
+        self._durable = durable
+        self._pending: list[Future[Any]] = []
+
+    async def __call__(self, turn: Turn) -> None:
+        """Record `turn`.
+
+        Raises:
+            LogError: if the log refuses it (durable), or at `settle` (batch).
+        """
+        if self._durable:
+            await self._log.write(turn)
+        else:
+            self._pending.append(self._log.put(turn))
+
+    async def settle(self) -> None:
+        """Wait until everything recorded is on disk.
+
+        Raises:
+            LogError: the first one that a turn met with.
+        """
+        await self._log.aflush()
+        pending, self._pending = self._pending, []
+        for future in pending:
+            future.result()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where an episode stands after `execute`.
+
+    Attributes:
+        state: the graph's state.
+        ending: how it ended; None if a person is due.
+        scores: of an ended episode; empty if it was aborted or failed.
+    """
+
+    state: Any
+    ending: Ending | None
+    scores: tuple[Score, ...] = ()
+
+
+async def execute(
+    room: Room, live: Live, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
+) -> Outcome:
+    """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
+
+    A seat that breaks the rules aborts the episode; a model that fails makes it ``failed``, to be run
+    again. Whatever happened before stays in the log.
+
+    Raises:
+        LogError: if the log cannot be written; nothing can be promised then.
+    """
+    played = list(turns)
+
+    async def record(turn: Turn) -> None:
+        await recorder(turn)
+        played.append(turn)
+
+    seated = Live(episode=live.episode, item=live.item, seats=live.seats, record=record)
+    state = room.rebuild(played)
+    try:
+        state = await room.advance(seated, state)
+        ending = room.ending(seated, state)
+    except SeatError as error:
+        ending = _ending(live, "aborted", error.cause, str(error))
+    except ModelError as error:
+        ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
+    await recorder.settle()
+    if ending is None:
+        return Outcome(state, None)
+    scores: tuple[Score, ...] = ()
+    if ending.status in ("completed", "truncated"):
+        scores = room.score(live.item, played, ())
+    for score in scores:
+        log.put(score)
+    await log.write(ending)
+    return Outcome(state, ending, scores)
+
+
+def _ending(live: Live, status: Any, cause: str, message: str) -> Ending:
+    return Ending(episode_id=live.episode.id, status=status, cause=cause, message=message)

@@ -1,0 +1,96 @@
+"""What a benchmark package offers the runner, and which packages there are.
+
+The runner plays, stores and scores episodes of any benchmark through this protocol; a new benchmark is a
+package with a `room.py` and one line in `_ROOMS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
+from simulator.errors import InputError
+from simulator.seats import Reply, Seat
+
+_ROOMS = {"clarq": "simulator.clarq.room"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """An episode with live objects.
+
+    Attributes:
+        episode: its row.
+        item: the benchmark's own item (ClarQ: a `trees.Task`).
+        seats: who sits where.
+        record: puts a turn into the log; when it returns, the turn counts.
+    """
+
+    episode: Episode
+    item: Any
+    seats: Mapping[str, Seat]
+    record: Callable[[Turn], Awaitable[None]] = field(repr=False)
+
+
+class Room(Protocol):
+    """A benchmark as the runner sees it. `state` is the graph's state, a dict of plain values."""
+
+    name: str
+    seats: tuple[str, ...]
+
+    def item_row(self, item: Any) -> Item:
+        """The item as a row of the log."""
+        ...
+
+    def read_item(self, row: Item) -> Any:
+        """The item out of its row."""
+        ...
+
+    def setup(self, kinds: Mapping[str, str]) -> Setup:
+        """H2H, H2L, L2H or L2L, out of who sits where (seat -> ``person``, ``model``, …)."""
+        ...
+
+    def rebuild(self, turns: Sequence[Turn]) -> Any:
+        """The graph's state after `turns`."""
+        ...
+
+    async def advance(self, live: Live, state: Any) -> Any:
+        """Play until the episode ends or a person is due; the state then."""
+        ...
+
+    def accept(self, live: Live, state: Any, seat: str, reply: Reply) -> Turn:
+        """A person's reply as a turn (not yet recorded).
+
+        Raises:
+            SeatError: if the reply breaks the rules.
+        """
+        ...
+
+    def due(self, live: Live, state: Any) -> str | None:
+        """The seat that is to move; None at the end."""
+        ...
+
+    def ending(self, live: Live, state: Any) -> Ending | None:
+        """How the episode ended; None if it has not."""
+        ...
+
+    def score(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
+        """The scores of an ended episode."""
+        ...
+
+
+@cache
+def load_room(name: str) -> Room:
+    """The room called `name`.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if name not in _ROOMS:
+        raise InputError(f"There is no benchmark called {name!r}; there are: {', '.join(_ROOMS)}.")
+    room: Room = import_module(_ROOMS[name]).ROOM
+    return room
