@@ -1,0 +1,283 @@
+"""Prompt templates: Jinja files, one per role and language, versioned by content.
+
+A template ``<benchmark>/<name>`` lives in ``personas/<benchmark>/<name>.<language>.jinja``. A file of the
+same name in the user's folder (argument `override_dir`, else environment variable ``ASKBACK_PERSONAS``)
+takes its place; what a template includes can be overridden one by one in the same way.
+
+A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
+the next `render` read the files again. The version goes into the log with every prompt: the first twelve
+hex digits of the SHA-256 over the template and everything it includes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import (
+    ChoiceLoader,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    UndefinedError,
+    meta,
+)
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+FOLDER = Path(__file__).parent
+OVERRIDE_VARIABLE = "ASKBACK_PERSONAS"
+SUFFIX = ".jinja"
+
+
+class TemplateError(Exception):
+    """A prompt template is missing, malformed or lacks a variable; the message names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt.
+
+    Attributes:
+        text: the prompt, blanks and line ends around it stripped.
+        version: content hash of the template (12 hex digits).
+    """
+
+    text: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateInfo:
+    """What can be said of a template without rendering it.
+
+    Attributes:
+        name: ``<benchmark>/<name>``.
+        language: ``en`` or ``zh``.
+        variables: the names it takes from its caller.
+        version: as in `Rendered`.
+        path: the file in use.
+        overridden: whether that file is the user's.
+    """
+
+    name: str
+    language: str
+    variables: frozenset[str]
+    version: str
+    path: Path
+    overridden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    template: Template
+    info: TemplateInfo
+
+
+def render(
+    name: str,
+    language: str,
+    variables: Mapping[str, Any],
+    *,
+    override_dir: str | os.PathLike[str] | None = None,
+) -> Rendered:
+    """Fill in the template `name` in `language`.
+
+    Args:
+        name: ``<benchmark>/<name>``, without language and suffix.
+        language: ``en`` or ``zh``.
+        variables: values by name; names the template does not use are ignored.
+        override_dir: the user's folder of templates; default: ``$ASKBACK_PERSONAS``, if set.
+
+    Raises:
+        TemplateError: if there is no such template, it is malformed, or a variable is missing.
+    """
+    loaded = _load(_override(override_dir), name, language)
+    try:
+        text = loaded.template.render(variables)
+    except (UndefinedError, SecurityError, TypeError) as error:
+        raise TemplateError(_render_message(loaded.info, variables, error)) from error
+    return Rendered(text.strip(), loaded.info.version)
+
+
+def describe(name: str, language: str, *, override_dir: str | os.PathLike[str] | None = None) -> TemplateInfo:
+    """The variables, version and file of a template.
+
+    Raises:
+        TemplateError: if there is no such template or it is malformed.
+    """
+    return _load(_override(override_dir), name, language).info
+
+
+def list_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[TemplateInfo, ...]:
+    """All templates, by name and language.
+
+    Raises:
+        TemplateError: if one of them is malformed.
+    """
+    override = _override(override_dir)
+    return tuple(_load(override, name, language).info for name, language in _names(override))
+
+
+def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
+    """What is wrong with the templates, one sentence each, naming the file.
+
+    Found are syntax errors, includes that do not exist, a template that is there in one language only or
+    takes other variables in one language than in the other, and a user's template that wants a variable
+    which the one it replaces does not get.
+    """
+    override = _override(override_dir)
+    infos: list[TemplateInfo] = []
+    faults: list[str] = []
+    for name, language in _names(override):
+        try:
+            infos.append(_load(override, name, language).info)
+        except TemplateError as error:
+            faults.append(str(error))
+    faults.extend(_language_faults(infos))
+    faults.extend(_override_faults(infos))
+    return tuple(faults)
+
+
+def forget() -> None:
+    """Read every template anew when it is next needed."""
+    _load.cache_clear()
+    _environment.cache_clear()
+
+
+def _override(override_dir: str | os.PathLike[str] | None) -> str | None:
+    if override_dir is not None:
+        return os.fspath(override_dir)
+    return os.environ.get(OVERRIDE_VARIABLE) or None
+
+
+@lru_cache(maxsize=32)
+def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
+    if override is not None and not Path(override).is_dir():
+        raise TemplateError(
+            f"{override}: not a folder; {OVERRIDE_VARIABLE} (or override_dir) must be a folder of templates"
+        )
+    folders = [FOLDER] if override is None else [Path(override), FOLDER]
+    return ImmutableSandboxedEnvironment(
+        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+        auto_reload=False,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _load(override: str | None, name: str, language: str) -> _Loaded:
+    environment = _environment(override)
+    file = f"{name}.{language}{SUFFIX}"
+    try:
+        sources = dict(_sources(environment, file))
+        template = environment.get_template(file)
+    except TemplateNotFound as error:
+        raise TemplateError(_missing_message(override, file, str(error))) from error
+    except TemplateSyntaxError as error:
+        raise TemplateError(f"{error.filename or error.name}:{error.lineno}: {error.message}") from error
+    except UnicodeDecodeError as error:
+        raise TemplateError(f"{file}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    path = Path(template.filename or file)
+    digest = hashlib.sha256("\0".join(sources.values()).encode()).hexdigest()
+    info = TemplateInfo(
+        name=name,
+        language=language,
+        variables=_variables(environment, sources),
+        version=digest[:12],
+        path=path,
+        overridden=not path.is_relative_to(FOLDER),
+    )
+    return _Loaded(template, info)
+
+
+def _sources(environment: ImmutableSandboxedEnvironment, file: str) -> Iterator[tuple[str, str]]:
+    """The text of `file` and of every template it includes, imports or extends, each once."""
+    assert environment.loader is not None
+    waiting, seen = [file], set[str]()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        source, filename, _ = environment.loader.get_source(environment, current)
+        yield current, source
+        found = meta.find_referenced_templates(environment.parse(source, current, filename))
+        waiting.extend(sorted((name for name in found if name is not None), reverse=True))
+
+
+def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str, str]) -> frozenset[str]:
+    wanted = set[str]()
+    for source in sources.values():
+        wanted |= meta.find_undeclared_variables(environment.parse(source))
+    return frozenset(wanted - environment.globals.keys())
+
+
+def _names(override: str | None) -> list[tuple[str, str]]:
+    """Name and language of every template; partial files (leading underscore) are left out."""
+    found = set[tuple[str, str]]()
+    for folder in (FOLDER, *((Path(override),) if override else ())):
+        for path in folder.rglob(f"*{SUFFIX}"):
+            stem, _, language = path.relative_to(folder).as_posix().removesuffix(SUFFIX).rpartition(".")
+            if stem and not path.name.startswith("_"):
+                found.add((stem, language))
+    return sorted(found)
+
+
+def _language_faults(infos: list[TemplateInfo]) -> Iterator[str]:
+    by_name: dict[str, list[TemplateInfo]] = {}
+    for info in infos:
+        by_name.setdefault(info.name, []).append(info)
+    languages = {info.language for info in infos}
+    for name, versions in by_name.items():
+        for language in sorted(languages - {info.language for info in versions}):
+            yield f"{versions[0].path}: there is no {name}.{language}{SUFFIX} beside it"
+        first = versions[0]
+        for other in versions[1:]:
+            odd = sorted(first.variables ^ other.variables)
+            if odd:
+                yield f"{other.path}: only one of it and {first.path.name} takes {', '.join(odd)}"
+
+
+def _override_faults(infos: list[TemplateInfo]) -> Iterator[str]:
+    for info in infos:
+        if not info.overridden:
+            continue
+        try:
+            original = _load(None, info.name, info.language).info
+        except TemplateError:
+            yield f"{info.path}: replaces nothing; no built-in template is called {info.name}.{info.language}"
+            continue
+        surplus = sorted(info.variables - original.variables)
+        if surplus:
+            offered = ", ".join(sorted(original.variables)) or "none"
+            yield f"{info.path}: nobody provides {', '.join(surplus)}; provided: {offered}"
+
+
+def _missing_message(override: str | None, file: str, missing: str) -> str:
+    if missing != file:
+        return f"{file}: includes {missing}, which does not exist"
+    known = [f"{name}.{language}{SUFFIX}" for name, language in _names(override)]
+    near = difflib.get_close_matches(file, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"no prompt template {file} in {override + ' or ' if override else ''}{FOLDER}{hint}"
+
+
+def _render_message(info: TemplateInfo, variables: Mapping[str, Any], error: Exception) -> str:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(SUFFIX)]
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(info.path)
+    absent = sorted(info.variables - variables.keys())
+    note = f" (given: {', '.join(sorted(variables)) or 'nothing'}; not given: {', '.join(absent)})"
+    return f"{where}: template {info.name}: {error}{note if absent else ''}"

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from personas import templates
+from personas.templates import TemplateError, check_templates, describe, forget, list_templates, render
+
+BACKGROUND = "clarq/seeker_background"
+VARIABLES = {"role": "miller", "task": "grinding rye", "items": ["a sack"], "skills": [], "scenes": ["Mill"]}
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("ASKBACK_PERSONAS", raising=False)
+    forget()
+    yield
+    forget()
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_builtin_templates_have_no_faults() -> None:
+    assert check_templates() == ()
+    names = {(info.name, info.language) for info in list_templates()}
+    assert {(BACKGROUND, "en"), (BACKGROUND, "zh")} <= names
+
+
+def test_variables_are_filled_in_and_declared() -> None:
+    assert describe(BACKGROUND, "en").variables == VARIABLES.keys()
+    rendered = render(BACKGROUND, "en", VARIABLES)
+    assert "grinding rye" in rendered.text
+    assert rendered.text == rendered.text.strip()
+    assert rendered.version == describe(BACKGROUND, "en").version
+    assert len(rendered.version) == 12
+
+
+def test_missing_variable_is_named_with_template_and_line() -> None:
+    with pytest.raises(TemplateError, match=r"seeker_background\.en\.jinja:\d+: .*'role' is undefined"):
+        render(BACKGROUND, "en", {key: VARIABLES[key] for key in VARIABLES if key != "role"})
+
+
+def test_unknown_template_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(TemplateError, match=r"did you mean clarq/seeker_background\.en\.jinja"):
+        render("clarq/seeker_backgrond", "en", {})
+
+
+@pytest.mark.parametrize("name", ["../personas/clarq/greeting", "/etc/passwd"])
+def test_names_cannot_leave_the_folders(name: str) -> None:
+    with pytest.raises(TemplateError, match="no prompt template"):
+        render(name, "en", {})
+
+
+def test_users_file_takes_the_place_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, f"{BACKGROUND}.en.jinja", "Only {{ task }}.\n")
+    ours = render(BACKGROUND, "en", VARIABLES)
+    theirs = render(BACKGROUND, "en", VARIABLES, override_dir=tmp_path)
+    assert theirs.text == "Only grinding rye."
+    assert theirs.version != ours.version
+    assert render(BACKGROUND, "zh", VARIABLES, override_dir=tmp_path) == render(BACKGROUND, "zh", VARIABLES)
+    monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
+    assert render(BACKGROUND, "en", VARIABLES) == theirs
+
+
+def test_missing_override_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="nowhere: not a folder"):
+        render(BACKGROUND, "en", VARIABLES, override_dir=tmp_path / "nowhere")
+
+
+def test_version_covers_included_files(tmp_path: Path) -> None:
+    write(tmp_path, "a/whole.en.jinja", "{% include 'a/_part.en.jinja' %}!")
+    write(tmp_path, "a/_part.en.jinja", "{{ word }}")
+    before = render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path)
+    assert before.text == "hey!"
+    assert describe("a/whole", "en", override_dir=tmp_path).variables == {"word"}
+    write(tmp_path, "a/_part.en.jinja", "{{ word }} ")
+    assert render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path) == before, "fixed until forgotten"
+    forget()
+    assert render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path).version != before.version
+
+
+def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    render(BACKGROUND, "en", VARIABLES)
+    loads = templates._load.cache_info().misses
+    for _ in range(20):
+        render(BACKGROUND, "en", VARIABLES)
+    assert templates._load.cache_info().misses == loads
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["{{ [].__class__.__mro__ }}", "{{ items.append(1) }}", "{{ ''.__class__.__base__.__subclasses__() }}"],
+)
+def test_templates_run_in_a_sandbox(tmp_path: Path, source: str) -> None:
+    write(tmp_path, "a/evil.en.jinja", source)
+    with pytest.raises(TemplateError, match=r"evil\.en\.jinja"):
+        render("a/evil", "en", {"items": []}, override_dir=tmp_path)
+
+
+def test_check_names_every_fault(tmp_path: Path) -> None:
+    write(tmp_path, f"{BACKGROUND}.en.jinja", "{{ task }} {{ weather }}")
+    write(tmp_path, "clarq/seeker_bakground.zh.jinja", "x")
+    write(tmp_path, "a/broken.en.jinja", "one\n{% if %}")
+    write(tmp_path, "a/broken.zh.jinja", "{% include 'a/none.zh.jinja' %}")
+    write(tmp_path, "a/odd.en.jinja", "{{ x }}")
+    write(tmp_path, "a/odd.zh.jinja", "{{ y }}")
+    (tmp_path / "a/latin.en.jinja").write_bytes(b"\xff\xfe")
+    faults = "\n".join(check_templates(override_dir=tmp_path))
+    assert "nobody provides weather; provided: items, role, scenes, skills, task" in faults
+    assert "seeker_bakground.zh.jinja: replaces nothing" in faults
+    assert "seeker_bakground.zh.jinja: there is no clarq/seeker_bakground.en.jinja beside it" in faults
+    assert "broken.en.jinja:2: " in faults
+    assert "includes a/none.zh.jinja, which does not exist" in faults
+    assert "only one of it and odd.en.jinja takes x, y" in faults
+    assert "a/latin.en.jinja: not UTF-8" in faults
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("Items", "Skills", "Places", "Jax", "goodbye")),
+        ("zh", ("物品", "技能", "场景", "Jax", "再见")),
+    ],
+)
+@pytest.mark.parametrize("present", [(), ("items",), ("skills",), ("scenes",), ("items", "skills", "scenes")])
+def test_background_speaks_of_the_sections_present_only(
+    language: str, words: tuple[str, ...], present: tuple[str, ...]
+) -> None:
+    lists = {key: [f"<{key}>"] if key in present else [] for key in ("items", "skills", "scenes")}
+    text = render(BACKGROUND, language, {"role": "miller", "task": "grinding", **lists}).text
+    for key, word in zip(lists, words[:3], strict=True):
+        assert (word.lower() in text.lower()) == (key in present)
+        assert (f"<{key}>" in text) == (key in present)
+    assert all(word in text for word in words[3:])
+    assert "\n\n\n" not in text
