@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -12,9 +12,12 @@ from logs.rows import Ending, Item, Judgment, Score, Setup, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import background_text, item_row, task_from_json
 from simulator.clarq.score import score_episode, score_rows
+from simulator.clarq.seating import seat_for
+from simulator.clarq.views import Replay, SeatView, replay, seat_view
 from simulator.errors import SeatError
+from simulator.models import ChatModel
 from simulator.runner.rooms import Live
-from simulator.seats import Reply
+from simulator.seats import Reply, Seat
 from trees import Task
 
 # More graph steps than any dialogue takes: greeting, and at most four nodes per seeker turn.
@@ -38,6 +41,12 @@ class ClarqRoom:
     def read_item(self, row: Item) -> Task:
         """The task out of its row."""
         return task_from_json(row.data)
+
+    def seat_for(
+        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    ) -> Seat:
+        """``offline/seeker[:manner]``, ``offline/experts``, or a model in either seat."""
+        return seat_for(seat, name, models, options)
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
         """First letter the seeker's side, second the provider's; H a person, L anybody else."""
@@ -74,6 +83,16 @@ class ClarqRoom:
         """Completed by a goodbye, truncated at the turn limit."""
         status = graph.ending(state, self._limit(live))
         return Ending(episode_id=live.episode.id, status=status) if status else None
+
+    def view(
+        self, live: Live, state: graph.State, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatView:
+        """What a person in `seat` may see now."""
+        return seat_view(self.table(live), state, seat, ending, warning)
+
+    def replay(self, item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
+        """An ended dialogue, with the tree."""
+        return replay(item, turns, judgments)
 
     def score(self, item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
         """S, D and L."""

@@ -5,13 +5,14 @@ This is the boundary at which a bad episode becomes data (see `simulator.errors`
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from logs import LogWriter
-from logs.rows import Ending, Score, Turn
+from logs import LogError, LogWriter
+from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
 from simulator.models import ModelError
 from simulator.runner.rooms import Live, Room
@@ -89,6 +90,11 @@ async def execute(
         ending = _ending(live, "aborted", error.cause, str(error))
     except ModelError as error:
         ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
+    except LogError:
+        raise
+    except Exception as error:  # a fault in one seat's code must not take a run of thousands down
+        ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
+        log.put(_traceback(live))
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)
@@ -103,3 +109,12 @@ async def execute(
 
 def _ending(live: Live, status: Any, cause: str, message: str) -> Ending:
     return Ending(episode_id=live.episode.id, status=status, cause=cause, message=message)
+
+
+def _traceback(live: Live) -> Event:
+    return Event(
+        kind="exception",
+        run_id=live.episode.run_id,
+        episode_id=live.episode.id,
+        details={"traceback": traceback.format_exc()},
+    )

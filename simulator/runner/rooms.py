@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
 from simulator.errors import InputError
+from simulator.models import ChatModel
 from simulator.seats import Reply, Seat
 
 _ROOMS = {"clarq": "simulator.clarq.room"}
@@ -50,6 +51,16 @@ class Room(Protocol):
         """The item out of its row."""
         ...
 
+    def seat_for(
+        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    ) -> Seat:
+        """Who sits in `seat` under the name ``offline/…`` or ``provider/model``.
+
+        Raises:
+            InputError: if the name means nothing in that seat.
+        """
+        ...
+
     def setup(self, kinds: Mapping[str, str]) -> Setup:
         """H2H, H2L, L2H or L2L, out of who sits where (seat -> ``person``, ``model``, …)."""
         ...
@@ -76,6 +87,14 @@ class Room(Protocol):
 
     def ending(self, live: Live, state: Any) -> Ending | None:
         """How the episode ended; None if it has not."""
+        ...
+
+    def view(self, live: Live, state: Any, seat: str, ending: Ending | None, warning: str | None) -> Any:
+        """What a person in `seat` may see now."""
+        ...
+
+    def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Any:
+        """An ended episode with everything that was hidden: every turn and why."""
         ...
 
     def score(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:

@@ -1,0 +1,172 @@
+"""The provider's experts as prompts to a language model (paper IV, Algorithm 1; spec section 3).
+
+The prompts are `personas/clarq/*.jinja`. Experts that judge see the nodes and answer in JSON; experts
+that write a Response II see the dialogue alone, so they have nothing to give away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, Field
+
+from personas.templates import render
+from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.models import ChatModel, Message, Request
+from trees import Node
+
+SEED: Final = 8848  # paper VI-A, with temperature 0
+# A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
+_PASSES: Final = ("node", "node_again", "assumption")
+_SEVERAL: Final = ("there are multiple", "多个")
+
+
+class OpeningAnswer(BaseModel):
+    """Does the seeker ask about the task?"""
+
+    reason: str
+    relevant: bool
+
+
+class TypeAnswer(BaseModel):
+    """Which of the six types?"""
+
+    reason: str
+    type: int = Field(ge=1, le=6)
+
+
+class RepeatedAnswer(BaseModel):
+    """Has it really been answered before?"""
+
+    reason: str
+    repeated: bool
+
+
+class NodeAnswer(BaseModel):
+    """Is the node an appropriate response?"""
+
+    analysis: str
+    answers: bool
+
+
+class JoinAnswer(BaseModel):
+    """Several statements in one reply."""
+
+    reply: str
+
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class ModelExperts:
+    """Experts that ask `model`; stateless."""
+
+    def __init__(self, model: ChatModel, *, temperature: float = 0.0, seed: int = SEED) -> None:
+        self._model = model
+        self._temperature = temperature
+        self._seed = seed
+        self.name = model.name
+
+    async def relevant(self, situation: Situation) -> Verdict:
+        """Ask whether the task is meant at all."""
+        answer = await self._ask("opening", situation, OpeningAnswer)
+        return Verdict(answer.relevant, answer.reason)
+
+    async def hear(self, situation: Situation) -> Heard:
+        """Ask for the type; for a repetition ask a second time, and count it as answerable if it is none."""
+        nodes = situation.frontier.available
+        answer = await self._ask("type", situation, TypeAnswer, nodes=nodes)
+        if answer.type != TurnType.REPEATED:
+            return Heard(TurnType(answer.type), answer.reason)
+        check = await self._ask("repeated", situation, RepeatedAnswer)
+        return Heard(TurnType.REPEATED if check.repeated else TurnType.ANSWERABLE, check.reason)
+
+    async def walk(self, situation: Situation, *, multi: bool) -> Choice:
+        """Three passes over the frontier; the first that finds something ends the walk.
+
+        The single-info provider stops at the first suitable node of a pass, the multi-info provider
+        asks about all of them.
+        """
+        nodes = situation.frontier.available
+        analyses: dict[str, str] = {}
+        for name in _PASSES:
+            found = await self._pass(name, situation, nodes, analyses, multi=multi)
+            if found:
+                reason = " ".join(analyses[index] for index in found)
+                return Choice(found, reason, {"pass": name, "analyses": analyses})
+        return Choice((), "No statement answers what was asked.", {"analyses": analyses})
+
+    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
+        """One node stands alone; several are joined by the model (the rules check that none is broken)."""
+        if len(nodes) == 1:
+            return Wording()
+        answer = await self._ask("join", situation, JoinAnswer, nodes=nodes)
+        return Wording(joined=answer.reply)
+
+    async def respond(self, situation: Situation, type: TurnType) -> str:
+        """Write a Response II out of the dialogue alone."""
+        # Type 2 without a suitable node is type 3: a detail that nothing answers.
+        number = 3 if type == TurnType.ANSWERABLE else int(type)
+        prompt = render(f"clarq/respond_{number}", situation.task.language, {"lines": situation.lines})
+        request = self._request(f"provider.respond_{number}", prompt.text, prompt.version, situation)
+        return (await self._model.complete(request)).text
+
+    async def _pass(
+        self,
+        name: str,
+        situation: Situation,
+        nodes: Sequence[Node],
+        analyses: dict[str, str],
+        *,
+        multi: bool,
+    ) -> tuple[str, ...]:
+        async def suits(node: Node) -> bool:
+            several = any(mark in (node.explanation or "").lower() for mark in _SEVERAL)
+            answer = await self._ask(
+                name, situation, NodeAnswer, node=node, several=several, analysis=analyses.get(node.index, "")
+            )
+            analyses[node.index] = answer.analysis
+            return answer.answers
+
+        if multi:
+            answers = await asyncio.gather(*map(suits, nodes))
+            return tuple(node.index for node, yes in zip(nodes, answers, strict=True) if yes)
+        for node in nodes:
+            if await suits(node):
+                return (node.index,)
+        return ()
+
+    async def _ask(self, name: str, situation: Situation, schema: type[A], **variables: Any) -> A:
+        prompt = render(f"clarq/{name}", situation.task.language, {**_case(situation), **variables})
+        request = self._request(f"provider.{name}", prompt.text, prompt.version, situation, schema)
+        parsed = (await self._model.complete(request)).parsed
+        return parsed if isinstance(parsed, schema) else schema.model_validate(parsed)
+
+    def _request(
+        self,
+        purpose: str,
+        text: str,
+        version: str,
+        situation: Situation,
+        schema: type[BaseModel] | None = None,
+    ) -> Request:
+        return Request(
+            messages=(Message("user", text),),
+            temperature=self._temperature,
+            seed=self._seed,
+            schema=schema,
+            purpose=purpose,
+            prompt_version=version,
+            episode_id=situation.episode_id or None,
+            turn_number=situation.number,
+        )
+
+
+def _case(situation: Situation) -> Mapping[str, Any]:
+    return {
+        "background": situation.task.background,
+        "lines": situation.lines,
+        "utterance": situation.utterance,
+    }

@@ -1,0 +1,66 @@
+"""A language model in the seeker's seat, in the paper's two modes (Figs. 5 and 6; spec section 4)."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+from personas.templates import render
+from simulator.clarq.experts_model import SEED
+from simulator.clarq.graph import SEEKER, SeekerKnows
+from simulator.errors import InputError
+from simulator.models import ChatModel, Message, Request
+from simulator.seats import Kind, Reply, View
+
+Mode = Literal["completion", "chat"]
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+
+
+class ModelSeeker:
+    """Completion mode: one user message with background and dialogue. Chat mode: a real conversation."""
+
+    kind: Kind = "model"
+
+    def __init__(
+        self, model: ChatModel, mode: Mode = "completion", *, temperature: float = 0.0, seed: int = SEED
+    ) -> None:
+        if mode not in MODES:
+            raise InputError(f"A seeker's mode is one of {', '.join(MODES)}, not {mode!r}.")
+        self._model = model
+        self._mode = mode
+        self._temperature = temperature
+        self._seed = seed
+        self.name = model.name
+
+    async def reply(self, view: View) -> Reply:
+        """Ask the model for the next line."""
+        messages, version = messages_for(view, self._mode)
+        request = Request(
+            messages=messages,
+            temperature=self._temperature,
+            seed=self._seed,
+            purpose=SEEKER,
+            prompt_version=version,
+            episode_id=view.episode_id,
+            turn_number=view.number,
+        )
+        completion = await self._model.complete(request)
+        return Reply(text=_without_prefix(completion.text))
+
+
+def messages_for(view: View, mode: Mode) -> tuple[tuple[Message, ...], str]:
+    """The prompt for `view` in `mode`, and the version of its template (empty in chat mode: it has none)."""
+    knows: SeekerKnows = view.task
+    if mode == "completion":
+        variables = {"background": knows.prompt, "lines": view.lines}
+        prompt = render("clarq/seeker_completion", view.language, variables)
+        return (Message("user", prompt.text),), prompt.version
+    spoken = (Message("assistant" if line.seat == SEEKER else "user", line.text) for line in view.lines)
+    return (Message("system", knows.prompt), *spoken), ""
+
+
+def _without_prefix(text: str) -> str:
+    """Models in completion mode often begin with the speaker's name; it is no part of what is said."""
+    stripped = text.strip()
+    for prefix in ("You:", "你:", "你："):
+        stripped = stripped.removeprefix(prefix).strip()
+    return stripped

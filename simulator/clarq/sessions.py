@@ -1,0 +1,109 @@
+"""ClarQ dialogues with people in them: what the web app calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from logs import LogReader, LogWriter
+from simulator.clarq.data import load_items
+from simulator.clarq.graph import PROVIDER
+from simulator.clarq.room import ROOM
+from simulator.errors import InputError
+from simulator.models import ChatModel
+from simulator.runner.sessions import Sessions
+from trees import Language, Task
+from trees.types import type_name
+
+# The models offered in the menu, and the environment variable that each needs.
+_MENU = (
+    ("openai/gpt-4o", "OPENAI_API_KEY"),
+    ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
+    ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A task that can be played."""
+
+    task_id: str
+    type: int
+    type_name: str
+    title: str
+    uncertainties: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody who can sit opposite a person.
+
+    Attributes:
+        name: as the log names it.
+        available: False if `requires`, an environment variable, is not set.
+    """
+
+    name: str
+    available: bool
+    requires: str = ""
+
+
+class ClarqSessions(Sessions):
+    """Play the tasks of one data set (the built-in ones by default)."""
+
+    def __init__(
+        self,
+        log: LogWriter,
+        reader: LogReader,
+        models: Callable[[str], ChatModel],
+        *,
+        data: str = "builtin",
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        super().__init__(ROOM, log, reader, models)
+        self._data = data
+        self._env = env
+
+    def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
+        """Every task in `language`, by type."""
+        return tuple(
+            CatalogEntry(
+                task_id=task.id,
+                type=task.type,
+                type_name=type_name(task.type, language),
+                title=task.background.task,
+                uncertainties=task.tree.uncertainties,
+                depth=task.tree.depth,
+            )
+            for task in load_items(self._data, language)
+        )
+
+    def opponents(self, seat: str) -> tuple[Opponent, ...]:
+        """Who can sit opposite a person in `seat`: the built-in one, a second person, models with a key."""
+        offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
+        models = (Opponent(name, bool(self._env.get(key)), key) for name, key in _MENU)
+        return (Opponent(offline, True), Opponent("person", True), *models)
+
+    async def start(
+        self,
+        *,
+        task_id: str,
+        language: Language,
+        seats: Mapping[str, str],
+        options: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Begin a dialogue about the task `task_id`; see `Sessions.start_item`.
+
+        Raises:
+            InputError: if there is no such task in that language.
+        """
+        return await self.start_item(self._task(task_id, language), seats, options)
+
+    def _task(self, task_id: str, language: Language) -> Task:
+        for task in load_items(self._data, language):
+            if task.id == task_id:
+                return task
+        raise InputError(f"There is no task {task_id!r} in {language}; pick one from the list.")

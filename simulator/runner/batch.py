@@ -1,0 +1,167 @@
+"""Many episodes: resume from the log, bounded concurrency, progress, a clean stop.
+
+The log is the only memory. An episode with an ending is not played again; one without is played on from
+its logged turns; a failed one is run again as a new attempt. So a run that was interrupted, by Ctrl-C or
+by SIGKILL, goes on when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Episode, Item, Run, Score, Turn
+from simulator.errors import InputError
+from simulator.runner.build import Plan
+from simulator.runner.execute import Outcome, Recorder, execute
+from simulator.runner.rooms import Live
+
+# Times that a failed episode is run again within one command (each model call has its own retries).
+FAILED_AGAIN = 1
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """Where a run stands; handed to the progress display after every episode.
+
+    Attributes:
+        planned: episodes of the whole run.
+        done: episodes with an ending, those of earlier sittings included.
+        statuses: how many ended how.
+        scores: metric -> values so far.
+    """
+
+    planned: int
+    done: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    scores: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, ending: Ending, scores: Sequence[Score]) -> None:
+        """Count an ended episode."""
+        self.done += 1
+        self.statuses[ending.status] = self.statuses.get(ending.status, 0) + 1
+        for score in scores:
+            if score.value is not None:
+                self.scores.setdefault(score.metric, []).append(score.value)
+
+
+@dataclass(frozen=True)
+class _Job:
+    episode: Episode
+    row: Item
+    item: Any
+    turns: tuple[Turn, ...] = ()
+
+
+async def run_batch(
+    plan: Plan,
+    log: LogWriter,
+    reader: LogReader,
+    *,
+    concurrency: int = 8,
+    on_progress: Callable[[Tally], None] = lambda tally: None,
+) -> Tally:
+    """Play every episode of `plan` that the log does not hold yet.
+
+    Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
+
+    Raises:
+        InputError: if the log holds a run of that name with another configuration.
+        LogError: if the log cannot be written.
+    """
+    await _announce(plan, log, reader)
+    jobs, tally = _left_to_do(plan, reader)
+    on_progress(tally)
+    waiting = iter(jobs)
+
+    async def work() -> None:
+        for job in waiting:  # one iterator for all workers: each job is taken once
+            outcome = await _play(plan, job, log)
+            if outcome.ending is not None:
+                tally.add(outcome.ending, outcome.scores)
+                on_progress(tally)
+
+    workers = [asyncio.create_task(work()) for _ in range(min(concurrency, len(jobs)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        await log.aflush()
+    return tally
+
+
+async def _announce(plan: Plan, log: LogWriter, reader: LogReader) -> None:
+    known = next((run for run in reader.runs() if run.id == plan.run.id), None)
+    if known is None:
+        await log.write(plan.run)
+    elif differences := _differences(known, plan.run):
+        raise InputError(
+            f"The log holds a run {plan.run.id!r} with another configuration ({'; '.join(differences)}). "
+            "Give this one another name with --run, or repeat the earlier command to continue that one."
+        )
+
+
+def _differences(old: Run, new: Run) -> list[str]:
+    before = {**old.config, "seed": old.seed, "setup": old.setup}
+    after = {**new.config, "seed": new.seed, "setup": new.setup}
+    return [
+        f"{key}: {before.get(key)!r} there, {after.get(key)!r} here"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+
+
+def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
+    stored = {
+        (episode.item_hash, episode.language, episode.repeat): episode
+        for episode in sorted(reader.episodes(plan.run.id), key=lambda row: row.attempt)
+    }
+    endings = reader.endings(plan.run.id)
+    begun = {episode.id for episode in stored.values() if episode.id not in endings}
+    turns = {key: tuple(rows) for key, rows in reader.turns_of_run(plan.run.id) if key in begun}
+    tally = Tally(planned=len(plan.items) * plan.repeats)
+    jobs: list[_Job] = []
+    for episode, row, item in plan.episodes():
+        last = stored.get((row.hash, row.language, episode.repeat))
+        if last is None:
+            jobs.append(_Job(episode, row, item))
+        elif last.id not in endings:
+            jobs.append(_Job(last, row, item, turns.get(last.id, ())))
+        elif endings[last.id].status == "failed":
+            jobs.append(_Job(_again(episode, last.attempt + 1), row, item))
+        else:
+            tally.add(endings[last.id], _latest(reader.scores(last.id)))
+    return jobs, tally
+
+
+def _again(episode: Episode, attempt: int) -> Episode:
+    return replace(episode, id=f"{episode.id.split('#')[0]}#{attempt}", attempt=attempt)
+
+
+def _latest(scores: Sequence[Score]) -> list[Score]:
+    return list({score.metric: score for score in scores}.values())
+
+
+async def _play(plan: Plan, job: _Job, log: LogWriter) -> Outcome:
+    for episode in _attempts(job.episode):
+        turns = job.turns if episode.id == job.episode.id else ()
+        if not turns:
+            log.put(job.row)
+            log.put(episode)
+        recorder = Recorder(log, durable=False)
+        live = Live(episode=episode, item=job.item, seats=plan.seats, record=recorder)
+        outcome = await execute(plan.room, live, log, recorder, turns)
+        if outcome.ending is None or outcome.ending.status != "failed":
+            break
+    return outcome
+
+
+def _attempts(first: Episode) -> Iterator[Episode]:
+    yield first
+    for further in range(1, FAILED_AGAIN + 1):
+        yield _again(first, first.attempt + further)

@@ -1,0 +1,168 @@
+"""From names to objects: seats, models, items, runs.
+
+A seat is named ``person``, ``script:FILE``, ``offline/…`` or ``provider/model``. What ``offline/…`` and a
+model mean in a seat is the benchmark's business (`Room.seat_for`); a model is loaded once per name,
+however many seats it sits in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from logs.rows import Episode, Item, Run
+from simulator.errors import InputError
+from simulator.models import ChatModel, ModelOptions, load_model
+from simulator.runner.rooms import Room
+from simulator.seats import PersonSeat, ScriptSeat, Seat, View
+from simulator.seeds import derive_seed
+
+
+@dataclass(kw_only=True)
+class Models:
+    """Loads each model once; `close` gives all of them back."""
+
+    options: ModelOptions = field(default_factory=ModelOptions)
+    loaded: dict[str, ChatModel] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> ChatModel:
+        """The model called `name`.
+
+        Raises:
+            ModelError: if the name, the key or the installation is at fault.
+        """
+        if name not in self.loaded:
+            self.loaded[name] = load_model(name, self.options)
+        return self.loaded[name]
+
+    async def close(self) -> None:
+        """Close every model."""
+        for model in self.loaded.values():
+            await model.close()
+
+
+def build_seats(
+    room: Room, names: Mapping[str, str], models: Callable[[str], ChatModel], options: Mapping[str, Any]
+) -> dict[str, Seat]:
+    """One seat per name.
+
+    Raises:
+        InputError: if a seat of the benchmark has no name or a name means nothing in that seat.
+    """
+    if missing := [seat for seat in room.seats if not names.get(seat)]:
+        raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
+    return {seat: _seat(room, seat, names[seat], models, options) for seat in room.seats}
+
+
+def _seat(
+    room: Room, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+) -> Seat:
+    if name == "person":
+        return PersonSeat()
+    if name.startswith("script:"):
+        return ScriptSeat(read_script(Path(name.removeprefix("script:")), seat), name)
+    return room.seat_for(seat, name, models, options)
+
+
+def read_script(path: Path, seat: str) -> Callable[[View], str]:
+    """A script file: YAML or JSON, a list of lines for `seat`; the last line is said again if they run out.
+
+    Raises:
+        InputError: if the file cannot be read or holds anything else.
+    """
+    try:
+        lines = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: is not YAML ({error}).") from error
+    if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
+        raise InputError(f"{path}: expected a list of lines, one per turn of the {seat}.")
+
+    def say(view: View) -> str:
+        spoken = sum(line.seat == view.seat for line in view.lines)
+        said: str = lines[min(spoken, len(lines) - 1)]
+        return said
+
+    return say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run before it starts: every episode it will have, and who plays them.
+
+    Attributes:
+        items: each item with its row.
+        repeats: how often each item is played.
+        options: go into every episode.
+    """
+
+    run: Run
+    room: Room
+    items: Sequence[tuple[Item, Any]]
+    seats: Mapping[str, Seat]
+    repeats: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def episodes(self) -> list[tuple[Episode, Item, Any]]:
+        """First attempts, all items of the first repeat first."""
+        return [
+            (self._episode(row, repeat), row, item)
+            for repeat in range(self.repeats)
+            for row, item in self.items
+        ]
+
+    def _episode(self, row: Item, repeat: int) -> Episode:
+        return Episode(
+            id=f"{self.run.id}/{row.name}.{row.language}/{repeat}",
+            run_id=self.run.id,
+            item_hash=row.hash,
+            language=row.language,
+            seats={seat: who.name for seat, who in self.seats.items()},
+            seed=derive_seed(self.run.seed, row.benchmark, row.name, row.language, repeat),
+            repeat=repeat,
+            options=dict(self.options),
+        )
+
+
+def build_plan(
+    *,
+    room: Room,
+    items: Sequence[Any],
+    seats: Mapping[str, Seat],
+    config: Mapping[str, Any],
+    seed: int,
+    repeats: int = 1,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Plan:
+    """A plan; its run is called `name`, or after its configuration, so that the same command continues it."""
+    rows = [(room.item_row(item), item) for item in items]
+    whole = {
+        **config,
+        "seats": {seat: who.name for seat, who in seats.items()},
+        "options": dict(options or {}),
+        "repeats": repeats,
+        "planned": len(rows) * repeats,
+        "items": sha256("".join(row.hash for row, _ in rows).encode()).hexdigest()[:16],
+    }
+    run = Run(
+        id=name or _run_name(room, whole, seed),
+        benchmark=room.name,
+        setup=room.setup({seat: who.kind for seat, who in seats.items()}),
+        seed=seed,
+        config=whole,
+    )
+    return Plan(run=run, room=room, items=rows, seats=seats, repeats=repeats, options=options or {})
+
+
+def _run_name(room: Room, config: Mapping[str, Any], seed: int) -> str:
+    canonical = json.dumps([config, seed], sort_keys=True, ensure_ascii=False)
+    who = "-vs-".join(name.rpartition("/")[2].replace(":", "-") for name in config["seats"].values())
+    return f"{room.name}-{who}-{sha256(canonical.encode()).hexdigest()[:8]}"

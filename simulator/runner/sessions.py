@@ -1,0 +1,201 @@
+"""Episodes that people play, each rebuilt from the log on every call.
+
+A person's reply is on disk before anything else happens; the seats opposite then move, each of their
+turns on disk before it is shown. So a refresh, a second tab, a double click or a killed server lose and
+double nothing: whoever calls next finds the turns in the log and goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from logs import LogConflict, LogReader, LogWriter
+from logs.rows import Ending, Episode, Event, Judgment, Run, Turn
+from simulator.errors import ConflictError, SeatError
+from simulator.models import ChatModel, ModelError
+from simulator.runner.build import build_seats
+from simulator.runner.execute import Recorder
+from simulator.runner.rooms import Live, Room
+from simulator.seats import Reply
+from simulator.seeds import derive_seed
+
+
+@dataclass(frozen=True)
+class _Here:
+    """An episode as the log holds it now."""
+
+    live: Live
+    turns: tuple[Turn, ...]
+    state: Any
+    ending: Ending | None
+
+    @property
+    def id(self) -> str:
+        return self.live.episode.id
+
+
+class Sessions:
+    """Start, show, move, judge and replay episodes with people in them.
+
+    Args:
+        log: a durable writer; `reader` reads the same file.
+        models: loads a model by name.
+    """
+
+    def __init__(
+        self, room: Room, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
+    ) -> None:
+        self._room = room
+        self._log = log
+        self._reader = reader
+        self._models = models
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._warnings: dict[str, str] = {}
+
+    async def start_item(
+        self, item: Any, seats: Mapping[str, str], options: Mapping[str, Any] | None = None
+    ) -> str:
+        """Begin an episode of `item` and play it on to the first person's turn.
+
+        Returns:
+            The episode's id.
+
+        Raises:
+            InputError: if a seat's name means nothing.
+            ModelError: if a model cannot be loaded.
+        """
+        options = dict(options or {})
+        built = build_seats(self._room, seats, self._models, options)
+        kinds = {seat: who.kind for seat, who in built.items()}
+        setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
+        run_id = "-".join(["play", self._room.name, *(seats[seat].replace("/", "-") for seat in seats)])
+        row = self._room.item_row(item)
+        # Every play is an episode of its own; the repeat index only has to be unlike the others'.
+        unique = uuid4().int >> 96
+        episode = Episode(
+            id=f"{run_id}/{row.name}.{row.language}/{unique:x}",
+            run_id=run_id,
+            item_hash=row.hash,
+            language=row.language,
+            seats={seat: who.name for seat, who in built.items()},
+            seed=derive_seed(unique, row.name),
+            repeat=unique,
+            options=options,
+        )
+        if run_id not in {run.id for run in self._reader.runs()}:
+            config = {"seats": dict(seats)}
+            await self._log.write(
+                Run(id=run_id, benchmark=self._room.name, setup=setup, seed=0, config=config)
+            )
+        await self._log.write(row)
+        await self._log.write(episode)
+        await self._advance(self._load(episode.id))
+        return episode.id
+
+    async def view(self, episode_id: str, seat: str) -> Any:
+        """What a person in `seat` may see now; if a seat opposite is due (a restart, a fault), it moves first.
+
+        Raises:
+            NotInLog: if there is no such episode.
+        """
+        async with self._lock(episode_id):
+            here = await self._advance(self._load(episode_id))
+        return self._shown(here, seat)
+
+    async def submit(self, episode_id: str, seat: str, reply: Reply) -> Any:
+        """Take a person's reply, once: the same key is the same turn, whenever it arrives.
+
+        Raises:
+            ConflictError: if it is not that seat's turn (another tab moved, the dialogue is over).
+            SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
+        """
+        async with self._lock(episode_id):
+            here = self._load(episode_id)
+            if not any(reply.key and turn.key == reply.key for turn in here.turns):
+                if self._room.due(here.live, here.state) != seat:
+                    raise ConflictError("The dialogue has moved on; here is where it stands now.")
+                turn = self._room.accept(here.live, here.state, seat, reply)
+                try:
+                    await self._log.write(turn)
+                except LogConflict as error:  # another process was first
+                    raise ConflictError("The dialogue has moved on; here is where it stands now.") from error
+                here = self._load(episode_id)
+            here = await self._advance(here)
+        return self._shown(here, seat)
+
+    async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
+        """A person's own verdict on an ended episode (did the seeker succeed?).
+
+        Raises:
+            ConflictError: if the episode has not ended.
+        """
+        self._require_ended(self._load(episode_id))
+        await self._log.write(
+            Judgment(
+                id=f"{episode_id}/success/{seat}/{key}",
+                episode_id=episode_id,
+                annotator=seat,
+                kind="success",
+                value={"success": success},
+                key=key,
+            )
+        )
+
+    async def replay(self, episode_id: str, seat: str) -> Any:
+        """The ended episode with everything that was hidden.
+
+        Raises:
+            ConflictError: if it has not ended.
+        """
+        here = self._load(episode_id)
+        self._require_ended(here)
+        judgments = tuple(self._reader.judgments(episode_id))
+        return self._room.replay(here.live.item, here.turns, judgments)
+
+    def _lock(self, episode_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(episode_id, asyncio.Lock())
+
+    def _load(self, episode_id: str) -> _Here:
+        episode = self._reader.episode(episode_id)
+        item = self._room.read_item(self._reader.item(episode.item_hash))
+        turns = tuple(self._reader.turns(episode_id))
+        seats = build_seats(self._room, episode.seats, self._models, episode.options)
+        live = Live(episode=episode, item=item, seats=seats, record=Recorder(self._log, durable=True))
+        return _Here(live, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
+
+    async def _advance(self, here: _Here) -> _Here:
+        """Let the seats opposite move; at the end write scores and ending, once."""
+        self._warnings.pop(here.id, None)
+        if here.ending is not None:
+            return here
+        ending: Ending | None = None
+        try:
+            await self._room.advance(here.live, here.state)
+        except SeatError as error:
+            ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
+        except ModelError as error:
+            # The person keeps the dialogue: the next view or reply asks the model again.
+            self._warnings[here.id] = f"{type(error).__name__}: {error}"
+            details = {"error": self._warnings[here.id]}
+            await self._log.write(Event(kind="model_failed", episode_id=here.id, details=details))
+        turns = tuple(self._reader.turns(here.id))
+        state = self._room.rebuild(turns)
+        ending = ending or self._room.ending(here.live, state)
+        if ending is not None:
+            if ending.status != "aborted":
+                for score in self._room.score(here.live.item, turns, ()):
+                    self._log.put(score)
+            await self._log.write(ending)
+        return _Here(here.live, turns, state, ending)
+
+    def _shown(self, here: _Here, seat: str) -> Any:
+        return self._room.view(here.live, here.state, seat, here.ending, self._warnings.get(here.id))
+
+    def _require_ended(self, here: _Here) -> None:
+        if here.ending is None:
+            raise ConflictError("The dialogue has not ended yet.")
