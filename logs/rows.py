@@ -27,9 +27,10 @@ class Run:
     Attributes:
         id: the run's name, chosen by the user or derived from the configuration.
         benchmark: ``clarq``, ``handmethat``, …
-        setup: who sat where.
-        config: everything needed to start it again (seats, data, language, options, versions).
+        setup: who sat where; first letter the seeker's side, second the provider's; H human, L model.
         seed: the run's seed; every episode's seed derives from it.
+        config: everything needed to start it again (seats, data, language, options, versions);
+            ``planned`` in it, if there, is the number of episodes the run will have.
     """
 
     id: str
@@ -46,7 +47,9 @@ class Item:
 
     Attributes:
         hash: sha256 of the canonical JSON of `data`.
+        benchmark: the benchmark it belongs to.
         name: the item's id within its data set.
+        language: the language of its texts.
         data: the whole item, so that a log can be scored without the data set.
     """
 
@@ -62,10 +65,14 @@ class Episode:
     """One run of one item.
 
     Attributes:
+        id: the episode's name, made by whoever starts it.
+        language: the language it is played in.
         seats: seat name to who sits there (``{"seeker": "person", "provider": "offline/experts"}``).
+        seed: every random choice within the episode descends from it.
         repeat: 0 for the first play of the item in this run.
         attempt: 0, then one more each time a failed episode is run again.
-        participant_id: the person who plays, if one does.
+        participant_id: the person who plays, if one does. Where two play, each of their turns says in its
+            payload's ``participant_id`` whose it is.
         options: what governs this episode (turn limit, mode, …).
     """
 
@@ -110,6 +117,8 @@ class Ending:
     """How an episode ended.
 
     Attributes:
+        status: completed, truncated (turn limit), aborted (a seat broke the rules) or failed
+            (infrastructure; the item is run again as another attempt).
         cause: for aborted and failed: seeker, provider, parser, scorer or infrastructure.
         message: for a person to read.
     """
@@ -126,13 +135,18 @@ class ModelCall:
     """One request to a language model.
 
     Attributes:
+        id: the call's name, made by the caller.
         turn_number: the turn it was made for, None outside a turn (a judge).
         purpose: which expert or seat asked (``seeker``, ``provider.type``, ``judge``, …).
         model: ``provider/model``.
         prompt_version: content hash of the prompt template, empty if there was none.
-        request: messages and parameters.
+        request: ``messages`` and ``params``; ``key`` is the sha256 by which replay finds the call.
         response: text, parsed object, log-probabilities, finish reason.
-        cost: US dollars, None if the model has no price.
+        input_tokens: tokens read, None if the server did not say.
+        output_tokens: tokens written, None if the server did not say.
+        cost: None if the model has no price.
+        seconds: from sending the request to having the whole answer, retries included.
+        attempts: requests sent, retries included; 0 if cached.
         cached: answered from the response cache; usage is then what the first call took.
         error: name of the error if it failed, else empty.
     """
@@ -160,11 +174,14 @@ class Judgment:
     """What an annotator, a reviewer or a judge says of something.
 
     Attributes:
+        id: the judgment's name, made by whoever collects it.
+        episode_id: the episode it is about, None if it is about an item alone.
         annotator: a participant id, or a model's name.
         kind: what was asked (``review.provider_error``, ``success``, ``judge``, …).
-        turn_number: the turn it is about, None for the whole episode.
         value: the answer.
-        key: idempotency key.
+        turn_number: the turn it is about, None for the whole episode.
+        item_hash: the item it is about, where there is no episode.
+        key: idempotency key of a person's submission; the same annotator's same key is the same judgment.
     """
 
     id: str
@@ -184,8 +201,9 @@ class Score:
 
     Attributes:
         metric: ``success``, ``aqd``, ``aql``, …
+        value: None where the metric is undefined for the episode.
+        version: of the scorer; re-scoring appends a row if anything has changed.
         details: what the number rests on (missing nodes, …).
-        version: of the scorer; re-scoring appends.
     """
 
     episode_id: str
@@ -198,7 +216,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participant:
-    """A person, by pseudonym (keyed hash of the outside identity)."""
+    """A person, by pseudonym.
+
+    Attributes:
+        id: keyed hash of the outside identity.
+        language: the language of the pages shown to them.
+        details: what they told about themselves, consent, …
+    """
 
     id: str
     language: str = "en"
@@ -208,7 +232,12 @@ class Participant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A person's outside identity (a payment id), kept in a table of its own."""
+    """A person's outside identity (a payment id), kept in a table of its own and never exported unasked.
+
+    Attributes:
+        kind: what it is (``prolific_pid``, ``email``, …).
+        value: the identity itself.
+    """
 
     participant_id: str
     kind: str
@@ -218,7 +247,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What a participant was given to do, and what became of it."""
+    """What a participant was given to do, and what became of it: one row per change of state.
+
+    Attributes:
+        id: the assignment's name; all its states share it and its newest row holds now.
+        state: ``reserved``, ``started``, ``completed``, ``returned``, …
+        details: condition, place in the order, …
+    """
 
     id: str
     participant_id: str
@@ -231,7 +266,12 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Anything else worth knowing later (a researcher's action, a reload, an import)."""
+    """Anything else worth knowing later (a researcher's action, a reload, an import).
+
+    Attributes:
+        kind: what happened (``run.started``, ``participant.erased``, …).
+        details: whatever belongs to it.
+    """
 
     kind: str
     run_id: str | None = None

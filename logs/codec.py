@@ -1,0 +1,127 @@
+"""Rows to SQL values and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+import sqlite3
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+from logs.errors import LogError
+from logs.rows import ModelCall, Row
+from logs.schema import BY_NAME, TABLES, Table
+
+Values = tuple[Any, ...]
+R = TypeVar("R", bound=Row)
+
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def stored_columns(table: Table) -> tuple[str, ...]:
+    """The columns a row is stored in: its own, and ``request_key`` of a model call."""
+    return (*table.names, "request_key") if table.row is ModelCall else table.names
+
+
+class _Plan(NamedTuple):
+    """How to take a row apart: its values, and where JSON, big integers and real numbers are."""
+
+    take: Callable[[Any], Values]
+    json: tuple[int, ...]
+    big: tuple[int, ...]
+    real: tuple[int, ...]
+
+
+def _plan(table: Table) -> _Plan:
+    kinds = [column.kind for column in table.columns]
+
+    def places(kind: str) -> tuple[int, ...]:
+        return tuple(place for place, other in enumerate(kinds) if other == kind)
+
+    return _Plan(operator.attrgetter(*table.names), places("json"), places("big integer"), places("real"))
+
+
+_PLANS = {row: _plan(table) for row, table in TABLES.items()}
+
+
+def encode(row: Row) -> Values:
+    """The values to store, in the order of `stored_columns`. The row's dicts are copied by this.
+
+    Raises:
+        LogError: the row holds something that is not JSON, or a number that is not finite.
+    """
+    kind = type(row)
+    plan = _PLANS[kind]
+    values = list(plan.take(row))
+    for place in plan.json:
+        value = values[place]
+        values[place] = "{}" if value == {} else _encode_json(row, place, value)
+    for place in plan.real:
+        value = values[place]
+        if value is not None and not math.isfinite(value):
+            raise LogError(f"{_field(row, place)} is {value}: write None where there is no number")
+    for place in plan.big:
+        values[place] = str(values[place])
+    if kind is ModelCall:
+        key = cast(ModelCall, row).request.get("key")
+        values.append(key if key is None else str(key))
+    return tuple(values)
+
+
+def _field(row: Row, place: int) -> str:
+    return f"{type(row).__name__}.{TABLES[type(row)].names[place]}"
+
+
+def _encode_json(row: Row, place: int, value: Any) -> str:
+    try:
+        return _dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LogError(
+            f"{_field(row, place)} is not JSON: {error}. Use dict, list, str, bool, None and finite numbers."
+        ) from error
+
+
+def mend_text(values: Values) -> Values:
+    """Values with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold.
+
+    Browsers and models can cut an emoji in two; a turn must not be lost over that.
+    """
+    return tuple(
+        _mend(value) if isinstance(value, str) else value if isinstance(value, str) else value
+        for value in values
+    )
+
+
+def decode(row: type[R], record: sqlite3.Row | Values) -> R:
+    """A row from its values, in the order of its table's columns."""
+    values = list(record[: len(TABLES[row].columns)])
+    plan = _PLANS[row]
+    for place in plan.json:
+        text = values[place]
+        values[place] = {} if text == "{}" else json.loads(text)
+    for place in plan.big:
+        values[place] = int(values[place])
+    names = TABLES[row].names
+    fields = dict(zip(names, values, strict=True))
+    if row is ModelCall:
+        fields["cached"] = bool(fields["cached"])
+    return row(**fields)
+
+
+def select(row: type[Row], alias: str = "") -> str:
+    """The column list that `decode` expects, for a SELECT."""
+    prefix = f"{alias}." if alias else ""
+    return ", ".join(prefix + name for name in TABLES[row].names)
+
+
+def table_of(row: Row) -> Table:
+    """The table of a row.
+
+    Raises:
+        LogError: it is no row.
+    """
+    table = TABLES.get(type(row))
+    if table is None:
+        raise LogError(f"{type(row).__name__} is not a row of the log; rows are {', '.join(BY_NAME)}")
+    return table

@@ -1,0 +1,167 @@
+"""Opening a log: for writing (made and brought up to date on the way) and for reading."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from logs.errors import LogError, NewerLog, NotALog
+from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
+
+BUSY_SECONDS = 10.0
+"""How long to wait for another process that is writing."""
+
+_WAYS_OUT = {
+    "SQLITE_FULL": "The disk is full: free some space, then run the same command again.",
+    "SQLITE_BUSY": "Another program holds the file: close it, then try again.",
+    "SQLITE_LOCKED": "Another program holds the file: close it, then try again.",
+    "SQLITE_READONLY": "The file may not be written: change its permissions, or name another with --log.",
+    "SQLITE_CANTOPEN": "Check that the folder exists and may be written, or name another file with --log.",
+    "SQLITE_PERM": "Change the file's permissions, or name another file with --log.",
+    "SQLITE_IOERR": "The disk refused: see whether it is full, over its quota or unplugged, then try again.",
+    "SQLITE_CORRUPT": "The file is damaged: restore a backup, or save the rest with `sqlite3 FILE .recover`.",
+    "SQLITE_NOTADB": "The file is damaged or no SQLite file: restore a backup, or name another with --log.",
+}
+
+
+def error_name(error: sqlite3.Error) -> str:
+    """SQLite's own name of an error without its extension (``SQLITE_FULL``), empty if unknown."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return "_".join(name.split("_")[:2])
+
+
+def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError:
+    """The error to raise for what SQLite or the system said, with the file and the way out."""
+    way_out = _WAYS_OUT.get(error_name(error), "") if isinstance(error, sqlite3.Error) else ""
+    return LogError(f"cannot {doing} the log {path}: {error}. {way_out}".rstrip())
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> int:
+    """Schema version of an open file; 0 if it is empty.
+
+    Raises:
+        NotALog: it holds something else.
+        NewerLog: its schema is newer than this program.
+    """
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (objects,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        if error_name(error) == "SQLITE_NOTADB":
+            raise NotALog(
+                f"{path} is not a log of Askback (not an SQLite file). Name another file with --log."
+            ) from error
+        raise log_error(path, error, "read") from error
+    if application != APPLICATION_ID:
+        if objects == 0 and application == 0:
+            return 0
+        raise NotALog(f"{path} is an SQLite file, but not a log of Askback. Name another file with --log.")
+    if version > SCHEMA_VERSION:
+        raise NewerLog(
+            f"{path} was written by a newer Askback (its schema is {version}, this program knows "
+            f"{SCHEMA_VERSION}). Update Askback, or name another file with --log."
+        )
+    return int(version)
+
+
+def _connect(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?{mode}",
+            uri=True,
+            timeout=busy_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+    except sqlite3.Error as error:
+        raise log_error(path, error, "open") from error
+
+
+def connect_for_writing(
+    path: Path, *, durable: bool, busy_seconds: float = BUSY_SECONDS
+) -> sqlite3.Connection:
+    """Open `path` for writing; make it, or bring its schema up to date, if need be.
+
+    Args:
+        path: the file; missing folders are made.
+        durable: whether a commit must survive a loss of power, or only the death of the process.
+        busy_seconds: how long to wait for other processes.
+
+    Raises:
+        NotALog: the file holds something else.
+        NewerLog: its schema is newer than this program.
+        LogError: it cannot be opened or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogError(f"cannot make the folder of the log {path}: {error}") from error
+    connection = _connect(path, "mode=rwc", busy_seconds)
+    try:
+        version = _check(path, connection)
+        _use_wal(connection, busy_seconds)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if version < SCHEMA_VERSION:
+            apply_migrations(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise log_error(path, error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switch to write-ahead logging. SQLite does not wait here for others by itself, so we do."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error_name(error) != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def connect_for_reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Open `path` for reading only.
+
+    A log on a read-only medium can be read, too, if it was closed properly.
+
+    Raises:
+        NotALog: the file holds something else, or is not there.
+        NewerLog: its schema is newer than this program.
+        LogError: it cannot be read.
+    """
+    if not path.is_file():
+        raise NotALog(f"there is no log at {path}. Play or run something first, or name the file with --log.")
+    version, connection = _open_checked(path, busy_seconds)
+    if version < SCHEMA_VERSION:
+        connection.close()
+        connect_for_writing(path, durable=True, busy_seconds=busy_seconds).close()
+        _, connection = _open_checked(path, busy_seconds)
+    return connection
+
+
+def _open_checked(path: Path, busy_seconds: float) -> tuple[int, sqlite3.Connection]:
+    """A connection for reading and the schema's version."""
+    connection = _connect(path, _reading_mode(path), busy_seconds)
+    try:
+        return _check(path, connection), connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _reading_mode(path: Path) -> str:
+    # Where SQLite cannot make its -shm file it cannot open a WAL database, unless told that nobody writes.
+    wal = path.with_name(path.name + "-wal")
+    frozen = not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
+    return "immutable=1" if frozen else "mode=ro"

@@ -1,0 +1,38 @@
+"""What can go wrong with a log.
+
+::
+
+    LogError              the log cannot be read or written; the message names the file and the way out
+    ├── LogConflict       a row contradicts what is in the log already; nothing was written for it
+    ├── NotInLog          something named is not in the log
+    ├── NotALog           the file is not a log of Askback, or there is no file
+    └── NewerLog          the log was written by a newer Askback
+
+A conflict and a missing reference concern one row only: the rows written beside it are committed. Any
+other error of writing concerns every row that was waiting, and each of them is told.
+"""
+
+from __future__ import annotations
+
+
+class LogError(Exception):
+    """The log cannot be read or written."""
+
+
+class LogConflict(LogError):
+    """A row contradicts one that is in the log already."""
+
+
+class NotInLog(LogError, LookupError):
+    """Something named is not in the log."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class NotALog(LogError):
+    """The file is no log of Askback, or there is no such file."""
+
+
+class NewerLog(LogError):
+    """The log has a newer schema than this program knows."""

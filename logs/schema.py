@@ -1,0 +1,168 @@
+"""The tables of the log as the code sees them, and their documentation.
+
+Tables and columns follow the dataclasses of `logs.rows`; what a column means is taken from their
+docstrings. The SQL itself stands in `logs.migrations` (a released migration never changes, the
+dataclasses may); a test holds the two together. ``python -m logs.schema`` writes ``schema.md`` anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from logs import rows
+from logs.rows import Row
+
+Kind = Literal["text", "integer", "big integer", "real", "boolean", "json"]
+
+_SQL_TYPE: dict[Kind, str] = {
+    "text": "TEXT",
+    "integer": "INTEGER",
+    "big integer": "TEXT",
+    "real": "REAL",
+    "boolean": "INTEGER",
+    "json": "TEXT",
+}
+
+# What a column means wherever the row's own docstring does not say otherwise.
+_COMMON = {
+    "created_at": "when the row was made.",
+    "run_id": "the run it belongs to.",
+    "episode_id": "the episode it belongs to.",
+    "item_hash": "the item.",
+    "participant_id": "the person it belongs to, by pseudonym.",
+}
+_UNITS = {
+    "created_at": "UTC, ISO 8601, milliseconds",
+    "seconds": "seconds",
+    "cost": "US dollars",
+    "input_tokens": "tokens",
+    "output_tokens": "tokens",
+}
+_REFERENCES = {
+    "run_id": "runs.id",
+    "episode_id": "episodes.id",
+    "item_hash": "items.hash",
+    "participant_id": "participants.id",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        kind: what it holds; a ``big integer`` is stored as decimal text, ``json`` as text.
+        meaning: for a person to read.
+        unit: empty if it has none.
+        values: the values allowed, empty if any.
+        references: ``table.column`` it points to, empty if none.
+    """
+
+    name: str
+    kind: Kind
+    nullable: bool
+    meaning: str
+    unit: str = ""
+    values: tuple[str, ...] = ()
+    references: str = ""
+
+    @property
+    def sql_type(self) -> str:
+        """Its declared type in SQL."""
+        return _SQL_TYPE[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table.
+
+    Attributes:
+        row: the dataclass of its rows.
+        columns: in the order of the dataclass's fields.
+        identity: what makes two rows the same row, tried in this order; each a tuple of columns.
+        meaning: first paragraph of the dataclass's docstring.
+    """
+
+    name: str
+    row: type[Row]
+    columns: tuple[Column, ...]
+    identity: tuple[tuple[str, ...], ...]
+    meaning: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(column.name for column in self.columns)
+
+
+# In the order in which rows of one group are inserted: what is referred to comes first.
+_IDENTITY: dict[type[Row], tuple[str, tuple[tuple[str, ...], ...]]] = {
+    rows.Run: ("runs", (("id",),)),
+    rows.Item: ("items", (("hash",),)),
+    rows.Participant: ("participants", (("id",),)),
+    rows.Identity: ("identities", (("participant_id", "kind", "value"),)),
+    rows.Episode: ("episodes", (("id",), ("run_id", "item_hash", "language", "repeat", "attempt"))),
+    rows.Turn: ("turns", (("episode_id", "key"), ("episode_id", "number"))),
+    rows.ModelCall: ("model_calls", (("id",),)),
+    rows.Ending: ("endings", (("episode_id",),)),
+    rows.Judgment: ("judgments", (("id",), ("annotator", "key"))),
+    rows.Score: ("scores", (("episode_id", "metric", "version"),)),
+    rows.Assignment: ("assignments", (("id",),)),
+    rows.Event: ("events", ()),
+}
+
+
+def _kind(name: str, hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
+    """Kind, whether it may be missing, and the values allowed, of one field."""
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    nullable = type(None) in options
+    (base,) = [option for option in options if option is not type(None)]
+    if typing.get_origin(base) is Literal:
+        return "text", nullable, typing.get_args(base)
+    if typing.get_origin(base) is dict:
+        return "json", nullable, ()
+    # Seeds may have 64 bits without sign, or more: SQLite's integers cannot hold them.
+    kinds: dict[type, Kind] = {str: "text", bool: "boolean", int: "integer", float: "real"}
+    return ("big integer" if name == "seed" else kinds[base]), nullable, ()
+
+
+def _documentation(row: type[Row]) -> tuple[str, dict[str, str]]:
+    """First paragraph of a row's docstring, and what it says of each attribute."""
+    text = inspect.cleandoc(row.__doc__ or "")
+    head, _, attributes = text.partition("\nAttributes:\n")
+    entries = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", attributes, flags=re.MULTILINE)
+    meaning = " ".join(head.split("\n\n")[0].split())
+    return meaning, {name: " ".join(said.split()) for name, said in entries}
+
+
+def _table(row: type[Row]) -> Table:
+    name, identity = _IDENTITY[row]
+    meaning, said = _documentation(row)
+    hints = typing.get_type_hints(row)
+    columns = []
+    for field in fields(row):
+        kind, nullable, values = _kind(field.name, hints[field.name])
+        columns.append(
+            Column(
+                name=field.name,
+                kind=kind,
+                nullable=nullable,
+                meaning=said.get(field.name) or _COMMON[field.name],
+                unit=_UNITS.get(field.name, ""),
+                values=values,
+                references=_REFERENCES.get(field.name, ""),
+            )
+        )
+    return Table(name, row, tuple(columns), identity, meaning)
+
+
+TABLES: dict[type[Any], Table] = {row: _table(row) for row in _IDENTITY}
+"""Every table by its row, referred-to tables first."""
+
+BY_NAME: dict[str, Table] = {table.name: table for table in TABLES.values()}
+"""Every table by its name."""

@@ -1,0 +1,261 @@
+"""The one writer of a log: a thread that commits rows in groups.
+
+Whoever has a row calls `LogWriter.put` or awaits `LogWriter.write`, from any thread or event loop, and is
+told once the row is committed. The thread takes whatever is waiting, writes it in one transaction and
+tells everybody. With ``durable=True`` (people's turns) a group is whatever came in while the group
+before was being committed, and a commit survives a loss of power. With ``durable=False`` (batch runs) rows
+gather for up to `group_seconds`, and a commit survives the death of the process. An idle writer sleeps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import sqlite3
+import threading
+import weakref
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from logs.codec import encode, table_of
+from logs.conflicts import Written
+from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
+from logs.errors import LogError
+from logs.insert import Entry, insert_group
+from logs.replies import Inboxes, Outcome, Receipt, Reply, ToReceipt, ToTask, Unread
+from logs.rows import Row
+
+__all__ = ["LogWriter", "Written"]
+
+# Bounds how long a flood of rows can put off the commit of the first.
+_GROUP_ROWS = 2048
+
+_Job = tuple[Entry | None, Reply]
+_STOP = object()
+_FLUSHED = Written(duplicate=False)
+
+
+class LogWriter:
+    """Writes rows to a log. Thread-safe; several processes may have the same file open."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durable: bool,
+        group_seconds: float = 0.05,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        """Open the log at `path`, making it or bringing it up to date if need be.
+
+        Args:
+            path: the file.
+            durable: whether a commit must survive a loss of power; rows are then committed at once.
+            group_seconds: how long rows may gather otherwise.
+            busy_seconds: how long to wait for another process that is writing.
+
+        Raises:
+            NotALog: the file holds something else.
+            NewerLog: its schema is newer than this program.
+            LogError: it cannot be opened or written.
+        """
+        self.path = Path(path)
+        connection = connect_for_writing(self.path, durable=durable, busy_seconds=busy_seconds)
+        self._worker = _Worker(self.path, connection, 0.0 if durable else group_seconds)
+        # At exit, or when nobody holds the writer any more, what was put is still written.
+        self._finalizer = weakref.finalize(self, self._worker.stop)
+
+    def put(self, row: Row) -> Future[Written]:
+        """Have `row` written; returns at once. The future resolves after the commit.
+
+        The row's dicts are copied here; they may be changed afterwards. An error that nobody reads off
+        the future is raised by the next flush or close.
+
+        Raises:
+            LogError: the writer is closed. The future raises `LogConflict` if the row contradicts one
+                that is there, `NotInLog` if it points to nothing, `LogError` if it cannot be written.
+        """
+        receipt = Receipt()
+        self._submit(row, ToReceipt(receipt))
+        return receipt
+
+    async def write(self, row: Row) -> Written:
+        """Write `row` and wait until it is committed.
+
+        Cancelling the caller does not take the row back.
+
+        Raises:
+            LogConflict: the row contradicts one that is there.
+            NotInLog: it points to something that is not in the log.
+            LogError: it cannot be written, or the writer is closed.
+        """
+        reply = ToTask(asyncio.get_running_loop())
+        self._submit(row, reply)
+        return await reply.future
+
+    def _submit(self, row: Row, reply: Reply) -> None:
+        try:
+            entry = (table_of(row), encode(row))
+        except LogError as error:
+            self._worker.refuse(error, reply)
+            return
+        self._worker.submit((entry, reply))
+
+    def flush(self) -> None:
+        """Wait until everything put so far is committed.
+
+        Raises:
+            LogError: something was not written and nobody has read that off its future yet.
+        """
+        receipt = Receipt()
+        self._worker.submit((None, ToReceipt(receipt)), hurry=True)
+        receipt.result()
+        self._worker.unread.raise_first()
+
+    async def aflush(self) -> None:
+        """Wait until everything put so far is committed. Raises as `flush` does."""
+        reply = ToTask(asyncio.get_running_loop())
+        self._worker.submit((None, reply), hurry=True)
+        await reply.future
+        self._worker.unread.raise_first()
+
+    def close(self) -> None:
+        """Commit what was put, end the thread and close the file. Closing twice does nothing.
+
+        Raises:
+            LogError: something was not written and nobody has read that off its future yet.
+        """
+        self._finalizer()
+        self._worker.unread.raise_first()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_after(error)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._close_after, error)
+
+    def _close_after(self, error: BaseException | None) -> None:
+        try:
+            self.close()
+        except LogError as unread:
+            if error is None:
+                raise
+            error.add_note(f"Besides, {unread}")
+
+
+class _Worker:
+    """The thread and what it needs. Knows nothing of the `LogWriter`, which may thus be forgotten."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, group_seconds: float) -> None:
+        self.unread = Unread()
+        self._path = path
+        self._file = _identity(path)
+        self._connection = connection
+        self._group_seconds = group_seconds
+        self._jobs: queue.SimpleQueue[_Job | object] = queue.SimpleQueue()
+        self._hurry = threading.Event()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name=f"log writer {path.name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: _Job, *, hurry: bool = False) -> None:
+        with self._lock:
+            if self._closed:
+                raise LogError(f"the log {self._path} is closed")
+            self._jobs.put(job)
+        if hurry or self._jobs.qsize() >= _GROUP_ROWS:
+            self._hurry.set()
+
+    def refuse(self, error: LogError, reply: Reply) -> None:
+        """Tell an error that was found before the row got as far as the thread."""
+        inboxes = Inboxes(self.unread)
+        reply.tell(error, inboxes)
+        inboxes.deliver()
+
+    def stop(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(_STOP)
+        self._hurry.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while self._round():
+                pass
+        finally:
+            self._connection.close()
+
+    def _round(self) -> bool:
+        """Wait for a row, gather a group, commit it; False when it was the last."""
+        first = self._jobs.get()
+        if self._group_seconds and first is not _STOP:
+            self._hurry.wait(self._group_seconds)
+            self._hurry.clear()
+        jobs: list[_Job] = []
+        job: _Job | object = first
+        try:
+            while job is not _STOP and len(jobs) < _GROUP_ROWS:
+                jobs.append(job)  # type: ignore[arg-type]
+                job = self._jobs.get_nowait()
+        except queue.Empty:
+            job = None
+        if job is not None and job is not _STOP:
+            jobs.append(job)  # type: ignore[arg-type]
+        self._tell(jobs, self._commit([entry for entry, _ in jobs if entry is not None]))
+        return job is not _STOP
+
+    def _commit(self, entries: list[Entry]) -> list[Outcome]:
+        """Write rows in one transaction; what became of each. Never raises."""
+        if not entries:
+            return []
+        try:
+            if _identity(self._path) != self._file:
+                raise LogError(f"the log {self._path} was moved or deleted while open. Start again.")
+            self._connection.execute("BEGIN IMMEDIATE")
+            outcomes = insert_group(self._connection, entries)
+            self._connection.execute("COMMIT")
+        except Exception as error:
+            self._roll_back()
+            failure = error if isinstance(error, LogError) else log_error(self._path, error)
+            return [failure] * len(entries)
+        return outcomes
+
+    def _roll_back(self) -> None:
+        # After some errors SQLite has rolled back already, after others the file cannot even do that.
+        if self._connection.in_transaction:
+            try:
+                self._connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                self.unread.add(log_error(self._path, error, "roll back"), lambda: False)
+
+    def _tell(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+        inboxes = Inboxes(self.unread)
+        left = iter(outcomes)
+        for entry, reply in jobs:
+            reply.tell(_FLUSHED if entry is None else next(left), inboxes)
+        inboxes.deliver()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another at the same path; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
