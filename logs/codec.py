@@ -87,10 +87,11 @@ def mend_text(values: Values) -> Values:
 
     Browsers and models can cut an emoji in two; a turn must not be lost over that.
     """
-    return tuple(
-        _mend(value) if isinstance(value, str) else value if isinstance(value, str) else value
-        for value in values
-    )
+    return tuple(_mend(value) if isinstance(value, str) else value for value in values)
+
+
+def _mend(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def decode(row: type[R], record: sqlite3.Row | Values) -> R:

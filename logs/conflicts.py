@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import NamedTuple
 
-from logs.codec import Values, stored_columns
+from logs.codec import Values
 from logs.errors import LogConflict, LogError, NotInLog
 from logs.rows import Item, Turn
 from logs.schema import Table
@@ -52,7 +52,7 @@ def _find(
         return None
     where = " AND ".join(f"{column} = ?" for column in identity)
     found: Values | None = connection.execute(
-        f"SELECT {', '.join(stored_columns(table))} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
+        f"SELECT {', '.join(table.names)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
         wanted,
     ).fetchone()
     return found
@@ -84,7 +84,8 @@ def _missing_reference(connection: sqlite3.Connection, table: Table, values: Val
         target, key = column.references.split(".")
         if connection.execute(f"SELECT 1 FROM {target} WHERE {key} = ?", [wanted]).fetchone() is None:
             return NotInLog(
-                f"{_name(table, values)} names {column.name} {wanted!r}, which is not in the log; write it first"
+                f"{_name(table, values)} names {column.name} {wanted!r}, which is not in the log; "
+                "write that first"
             )
     return _wrong_place(connection, values) if table.row is Turn else None
 
@@ -96,12 +97,10 @@ def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict 
         "SELECT coalesce(max(number) + 1, 0) FROM turns WHERE episode_id = ?", [episode]
     ).fetchone()
     if number != due:
-        return LogConflict(f"turn {number} of episode {episode!r} cannot be written: turn {due} is due")
+        return LogConflict(f"turn {number} of {episode!r} cannot be written: turn {due} is due")
     ended = connection.execute("SELECT status FROM endings WHERE episode_id = ?", [episode]).fetchone()
     if ended:
-        return LogConflict(
-            f"turn {number} of episode {episode!r} cannot be written: it has ended ({ended[0]})"
-        )
+        return LogConflict(f"turn {number} of {episode!r} cannot be written: the episode is {ended[0]}")
     return None
 
 
