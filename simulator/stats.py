@@ -59,6 +59,8 @@ def cluster_bootstrap(
         values: observations.
         clusters: the cluster of each.
         weights: of each; 1 by default. ``sum(w * v) / sum(w)`` is the estimate.
+        seed: of the resampling.
+        resamples: how many.
 
     Raises:
         ValueError: if there are no values or the lengths differ.

@@ -1,0 +1,77 @@
+"""Bringing published results files into the log, where they are scored like any other run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from logs import LogWriter
+from logs.rows import Ending, Episode, Event, Run, Turn
+from simulator.clarq.data import item_row
+from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.results import PublishedDialogue, file_digest, load_results, provider_steps
+from simulator.clarq.score import score_dialogue, score_rows
+from trees import OPENING
+
+
+def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
+    """Write every dialogue of a published results file into the log as one run; importing again adds nothing.
+
+    Which nodes a provider line gives is read off by containment (spec section 7).
+
+    Raises:
+        InputError: if the file is not of the published form.
+        LogError: if the log cannot be written.
+    """
+    dialogues = load_results(path)
+    digest = file_digest(path)
+    run = Run(
+        id=name or f"clarq-results-{path.stem}-{digest[:8]}",
+        benchmark="clarq",
+        setup="L2L",
+        seed=0,
+        config={"imported": path.name, "sha256": digest, "planned": len(dialogues)},
+    )
+    log.put(run)
+    for dialogue in dialogues:
+        _write(dialogue, run, log)
+    log.put(Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": digest}))
+    log.flush()
+    return run
+
+
+def _write(dialogue: PublishedDialogue, run: Run, log: LogWriter) -> None:
+    item = item_row(dialogue.task)
+    episode = Episode(
+        id=f"{run.id}/{item.name}.{item.language}/0",
+        run_id=run.id,
+        item_hash=item.hash,
+        language=item.language,
+        seats={SEEKER: "published", PROVIDER: "published"},
+        seed=0,
+    )
+    log.put(item)
+    log.put(episode)
+    for turn in _turns(dialogue, episode.id):
+        log.put(turn)
+    for score in score_rows(episode.id, score_dialogue(dialogue.task, dialogue.lines)):
+        log.put(score)
+    last = [line.text for line in dialogue.lines if line.seat == SEEKER][-1:]
+    said_goodbye = bool(last) and farewell(last[0])
+    log.put(Ending(episode_id=episode.id, status="completed" if said_goodbye else "truncated"))
+
+
+def _turns(dialogue: PublishedDialogue, episode_id: str) -> Sequence[Turn]:
+    given = {
+        step.position: [*([OPENING] if step.opens else []), *step.given] for step in provider_steps(dialogue)
+    }
+    return [
+        Turn(
+            episode_id=episode_id,
+            number=number,
+            seat=line.seat,
+            text=line.text,
+            payload={"give": given[number]} if number in given else {},
+        )
+        for number, line in enumerate(dialogue.lines)
+    ]
