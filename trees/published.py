@@ -1,0 +1,325 @@
+"""Reader and writer of the published ClarQ-LLM files (spec section 2).
+
+A file ``<n>._<Type_Name>.json`` holds the tasks of type ``n`` in one language: a list whose first half
+are the tasks and whose second half are objects that pair with them (placeholders; in older files a second
+annotation, which is not read but kept by the writer). The id of task ``j`` is ``"<n>.<j>"``.
+
+What is odd in the 62 published files, and how it is read:
+
+- Chinese types 16 to 26 and others (121 tasks), and 50 English tasks, have no ``Jax:`` before any
+  response; all others have ``Jax: `` before each. The prefix is no part of `Node.text`.
+- 17 English responses and 26 lines of the English item, skill and scene lists (two Chinese ones) end in
+  blanks. Blanks around texts are dropped.
+- Indices skip a number in three tasks (1.9: ``1``, ``1.2``, ``1.3``, ``2``; 2.3 and 6.7: no ``3``). A
+  walk does not mind; `trees.checks` warns.
+- Responses are not in index order in three tasks (8.2, 8.6, 11.2); explanations follow the order of the
+  responses in the file. `Tree` sorts.
+- Types 27 to 31 have no key ``all_response_exaplain`` (sic).
+
+The writer puts back all of this: what has not been changed is written as it stood, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from trees.draft import Draft, Scan
+from trees.faults import Fault, TaskError
+from trees.model import OPENING, Background, Language, Node, Task, Tree, index_key
+from trees.text import guess_language
+from trees.types import TASK_TYPES, task_type
+
+EXPLANATIONS = "all_response_exaplain"
+FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")
+FOLDERS: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
+TASKS_PER_FILE = 10
+
+_INDEX = re.compile(r"\d+(\.\d+)*")
+_PREFIX = re.compile(r"\s*Jax\s*[:：]\s*")
+_BLANK: Mapping[str, Any] = {
+    "all_response": "",
+    "background_splitted": [],
+    "background": "",
+    **{
+        f"{setup}{suffix}": value
+        for setup in ("h2h", "h2l", "l2l")
+        for suffix, value in (("", []), ("_check", 1))
+    },
+}
+
+Record = dict[str, Any]
+
+
+class _Record(BaseModel):
+    """The keys that matter; others are kept but not read."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    all_response: str
+    background: str
+    background_splitted: Annotated[list[str], Field(min_length=5, max_length=5)]
+    all_response_exaplain: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A published file in memory.
+
+    Attributes:
+        tasks: the tasks.
+        records: the file's objects as they were read, twice as many as there are tasks.
+    """
+
+    type: int
+    language: Language
+    tasks: tuple[Task, ...]
+    records: tuple[Record, ...]
+
+
+def file_name(type: int) -> str:
+    """The published name of the file of a task type."""
+    return f"{type}._{task_type(type).en.replace(' ', '_')}.json"
+
+
+def read_published(path: str | Path, language: Language | None = None) -> PublishedFile:
+    """Read a file.
+
+    Args:
+        path: ``<n>._<Type_Name>.json``.
+        language: of the tasks; by default the folder's (``English``, ``Chinese``), else the text's.
+
+    Raises:
+        TaskError: names file, line, task and what is wrong.
+    """
+    path = Path(path)
+    scan = scan_published(path, language)
+    tasks = scan.tasks()
+    records = tuple(json.loads(path.read_text(encoding="utf-8")))
+    if not tasks:
+        raise TaskError(str(path), "", 1, "holds no tasks")
+    return PublishedFile(tasks[0].type, tasks[0].language, tasks, records)
+
+
+def scan_published(path: str | Path, language: Language | None = None) -> Scan:
+    """Read what can be read of a file, and say what cannot."""
+    path = Path(path)
+    try:
+        type = _type_of(path)
+        text = path.read_text(encoding="utf-8-sig")
+        entries = list(_entries(text))
+    except json.JSONDecodeError as error:
+        return Scan(faults=(_fault(path, "", error.lineno, f"not JSON: {error.msg}"),))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        return Scan(faults=(_fault(path, "", 1, str(error)),))
+    language = language or _folder_language(path) or guess_language(text)
+    half = len(entries) // 2
+    drafts: list[Draft] = []
+    faults: list[Fault] = []
+    for number, (line, entry) in enumerate(entries[:half]):
+        name = f"{type}.{number}"
+        try:
+            drafts.append(_draft(path, name, type, language, line, entry))
+        except ValidationError as error:
+            faults.extend(_fault(path, name, line, message) for message in _messages(error))
+        except ValueError as error:
+            faults.append(_fault(path, name, line, str(error)))
+    return Scan(tuple(drafts), tuple(faults))
+
+
+def write_published(
+    path: str | Path, tasks: Sequence[Task], records: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Write the tasks of one type and language as a published file.
+
+    Args:
+        path: where to; the file's name should be `file_name(type)`.
+        tasks: in order; each must have a `prompt`, since the format holds the seeker's whole prompt.
+        records: the objects these tasks were read from (`PublishedFile.records`).
+
+    Raises:
+        ValueError: if a task cannot be expressed in the format.
+    """
+    Path(path).write_text(dumps_published(tasks, records), encoding="utf-8", newline="")
+
+
+def dumps_published(tasks: Sequence[Task], records: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The text that `write_published` writes."""
+    if records and len(records) != 2 * len(tasks):
+        raise ValueError(f"{len(tasks)} tasks need {2 * len(tasks)} records, not {len(records)}")
+    olds = records[: len(tasks)] if records else [None] * len(tasks)
+    first = [to_record(task, old) for task, old in zip(tasks, olds, strict=True)]
+    second = list(records[len(tasks) :]) if records else [_BLANK] * len(tasks)
+    return json.dumps([*first, *second], ensure_ascii=False)
+
+
+def to_record(task: Task, record: Mapping[str, Any] | None = None) -> Record:
+    """A task as a published object; what has not changed since `record` was read is written as it stood.
+
+    Raises:
+        ValueError: if the task has no prompt, some but not all explanations, or a text of several lines.
+    """
+    if task.prompt is None:
+        raise ValueError(f"task {task.id} has no prompt, which the published format needs")
+    old = dict(record or _BLANK)
+    before = str(old["all_response"])
+    new: Record = {
+        "all_response": _responses(task.tree, before),
+        "background_splitted": _splitted(task.background, old["background_splitted"]),
+        "background": task.prompt,
+    }
+    explanations = _explanations(task.tree, _order(task.tree, before))
+    if explanations is None:
+        old.pop(EXPLANATIONS, None)
+    else:
+        new[EXPLANATIONS] = explanations
+    return {**old, **new}
+
+
+def _type_of(path: Path) -> int:
+    match = FILE_NAME.fullmatch(path.name)
+    if match is None:
+        raise ValueError("the name of a published file is <number>._<Type_Name>.json")
+    number, name = int(match[1]), match[2].replace("_", " ")
+    if not 1 <= number <= len(TASK_TYPES) or task_type(number).en.lower() != name.lower():
+        raise ValueError(f"type {number} is not called {name!r}; see trees.types for the 31 types")
+    return number
+
+
+def _folder_language(path: Path) -> Language | None:
+    names = {folder.lower(): language for language, folder in FOLDERS.items()}
+    return names.get(path.absolute().parent.name.lower())
+
+
+def _entries(text: str) -> Iterator[tuple[int, Any]]:
+    """The objects of a JSON list, each with the line it begins in."""
+    entries = json.loads(text)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError("a published file is a list of objects")
+    if not entries or len(entries) % 2:
+        raise ValueError(
+            f"{len(entries)} objects; expected the tasks and as many objects that pair with them"
+        )
+    decoder, position, line, counted = json.JSONDecoder(), text.index("[") + 1, 1, 0
+    for _ in entries:
+        position = text.index("{", position)
+        line, counted = line + text.count("\n", counted, position), position
+        entry, position = decoder.raw_decode(text, position)
+        yield line, entry
+
+
+def _draft(path: Path, name: str, type: int, language: Language, line: int, entry: Any) -> Draft:
+    record = _Record.model_validate(entry)
+    indices, texts = _halves(record.all_response)
+    nodes = indices[1:]
+    explanations = record.all_response_exaplain
+    if explanations is not None and len(explanations) != len(nodes):
+        raise ValueError(f"{len(explanations)} explanations for {len(nodes)} responses after the opening")
+    known: Sequence[str | None] = [None] * len(nodes) if explanations is None else explanations
+    role, task, *lists = record.background_splitted
+    return Draft(
+        id=name,
+        type=type,
+        language=language,
+        background=Background(role.strip(), task.strip(), *(_lines(part) for part in lists)),
+        opening=_clean(texts[0]),
+        nodes=tuple(
+            Node(index, _clean(text), (explanation or "").strip() or None)
+            for index, text, explanation in zip(nodes, texts[1:], known, strict=True)
+        ),
+        prompt=record.background,
+        source=str(path),
+        kind="published",
+        line=line,
+    )
+
+
+def _halves(all_response: str) -> tuple[list[str], list[str]]:
+    """Indices and raw responses."""
+    lines = all_response.strip("\n").split("\n")
+    half = len(lines) // 2
+    if len(lines) % 2:
+        raise ValueError(f"all_response has {len(lines)} lines; expected as many indices as responses")
+    texts, indices = lines[:half], [line.strip() for line in lines[half:]]
+    for index in indices:
+        if not _INDEX.fullmatch(index):
+            raise ValueError(f"all_response: {index!r} stands where an index like 1 or 1.2 is expected")
+    if indices[0] != OPENING:
+        raise ValueError(
+            f"all_response: the first index is {indices[0]}, not {OPENING} (the opening response)"
+        )
+    return indices, texts
+
+
+def _clean(line: str) -> str:
+    return _PREFIX.sub("", line, count=1).strip() if _PREFIX.match(line) else line.strip()
+
+
+def _lines(part: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in part.split("\n") if line.strip())
+
+
+def _order(tree: Tree, old: str) -> tuple[str, ...]:
+    """Indices in the order of the old file if they are the same, else sorted; the opening first."""
+    new = (OPENING, *(node.index for node in tree.nodes))
+    if not old:
+        return new
+    indices, _ = _halves(old)
+    return tuple(indices) if sorted(indices, key=index_key) == list(new) else new
+
+
+def _responses(tree: Tree, old: str) -> str:
+    before: dict[str, str] = {}
+    prefix = "Jax: "
+    if old:
+        indices, texts = _halves(old)
+        before = dict(zip(indices, texts, strict=True))
+        match = _PREFIX.match(texts[0])
+        prefix = match[0] if match else ""
+    order = _order(tree, old)
+    lines = [_unchanged(before.get(index, ""), _text(tree, index), prefix) for index in order]
+    return "\n".join([*lines, *order])
+
+
+def _unchanged(old: str, text: str, prefix: str) -> str:
+    return old if old and _clean(old) == text else _single_line(prefix + text)
+
+
+def _text(tree: Tree, index: str) -> str:
+    return tree.opening if index == OPENING else tree.by_index[index].text
+
+
+def _explanations(tree: Tree, order: Sequence[str]) -> list[str] | None:
+    given = [tree.by_index[index].explanation for index in order if index != OPENING]
+    if all(explanation is None for explanation in given):
+        return None
+    return [explanation or "" for explanation in given]
+
+
+def _splitted(background: Background, old: Sequence[str]) -> list[str]:
+    parts = ((background.role,), (background.task,), background.items, background.skills, background.scenes)
+    new = [tuple(_single_line(line) for line in part) for part in parts]
+    olds = old or [""] * len(new)
+    return [was if _lines(was) == now else "\n".join(now) for was, now in zip(olds, new, strict=True)]
+
+
+def _single_line(text: str) -> str:
+    if "\n" in text:
+        raise ValueError(f"the published format has no line ends within a text: {text!r}")
+    return text
+
+
+def _fault(path: Path, task: str, line: int, message: str) -> Fault:
+    return Fault(str(path), task, line, "format", message)
+
+
+def _messages(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors():
+        field = ".".join(str(part) for part in fault["loc"])
+        yield f"{field}: {fault['msg'].lower()}"

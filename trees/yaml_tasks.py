@@ -1,0 +1,244 @@
+"""Reader and writer of Askback's own task files: YAML, one task per document.
+
+::
+
+    id: gather-resources-1
+    type: 1
+    language: en
+    role: beekeeper
+    task: bringing in the heather honey
+    items: [a smoker, a straw hive]     # items, skills, scenes: lists, may be left out
+    opening: What the provider says first, full of uncertainty.
+    prompt: null                        # the seeker's whole prompt; normally left out, a template renders it
+    nodes:
+      - index: "1"
+        text: What resolves one uncertainty.
+        explanation: What it settles and when it may be used.
+
+Every fault is reported with the line it stands in. Scalars are taken as written, so an index need not be
+quoted (``1.10`` stays ``1.10``). Texts may be folded over several lines.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+
+from trees.draft import Draft, Scan
+from trees.faults import Fault
+from trees.model import Background, Node, Task
+from trees.text import tidy
+
+SUFFIXES = (".yaml", ".yml")
+_NULL = "tag:yaml.org,2002:null"
+_LINE_WIDTH = 110
+# ``nodes.0.text``; nothing below is valid, and an alias may point at what contains it.
+_DEEPEST = 2
+# libyaml is ten times as fast; PyYAML is built without it on some platforms and reads the same.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_Index = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)*$")]
+_Strings = Annotated[tuple[str, ...], BeforeValidator(lambda value: () if value is None else value)]
+
+
+class _NodeModel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    index: _Index
+    text: str
+    explanation: str | None = None
+
+
+class _TaskModel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[str, StringConstraints(min_length=1)]
+    type: int
+    language: Literal["en", "zh"]
+    role: str
+    task: str
+    items: _Strings = ()
+    skills: _Strings = ()
+    scenes: _Strings = ()
+    opening: str
+    prompt: str | None = None
+    nodes: tuple[_NodeModel, ...]
+
+
+def read_yaml(path: str | Path) -> tuple[Task, ...]:
+    """Read the tasks of a file.
+
+    Raises:
+        TaskError: names file, line, task and what is wrong.
+    """
+    return scan_yaml(path).tasks()
+
+
+def scan_yaml(path: str | Path) -> Scan:
+    """Read what can be read of a file, and say what cannot."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        return Scan(faults=(Fault(str(path), "", 0, "format", str(error)),))
+    return scan_yaml_text(text, str(path))
+
+
+def scan_yaml_text(text: str, source: str = "") -> Scan:
+    """Like `scan_yaml`, for a text that `source` names."""
+    try:
+        documents = list(yaml.compose_all(text, Loader=_Loader))
+    except yaml.MarkedYAMLError as error:
+        return Scan(faults=(_syntax_fault(source, error),))
+    except yaml.YAMLError as error:
+        return Scan(faults=(Fault(source, "", 0, "format", f"not YAML: {error}"),))
+    drafts: list[Draft] = []
+    faults: list[Fault] = []
+    for document in documents:
+        found = _document(document, source)
+        if isinstance(found, Draft):
+            drafts.append(found)
+        else:
+            faults.extend(found)
+    if not documents:
+        faults.append(Fault(source, "", 1, "format", "holds no task"))
+    return Scan(tuple(drafts), tuple(faults))
+
+
+def dumps_yaml(task: Task) -> str:
+    """A task as a YAML document."""
+    background = task.background
+    document: dict[str, Any] = {
+        "id": task.id,
+        "type": task.type,
+        "language": task.language,
+        "role": background.role,
+        "task": background.task,
+        "items": list(background.items),
+        "skills": list(background.skills),
+        "scenes": list(background.scenes),
+        "opening": task.tree.opening,
+        "prompt": task.prompt,
+        "nodes": [_node_dict(node) for node in task.tree.nodes],
+    }
+    kept = {key: value for key, value in document.items() if value is not None}
+    return yaml.safe_dump(kept, allow_unicode=True, sort_keys=False, width=_LINE_WIDTH)
+
+
+def write_yaml(path: str | Path, tasks: Sequence[Task]) -> None:
+    """Write tasks into one file, a document each."""
+    text = "---\n".join(dumps_yaml(task) for task in tasks)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _node_dict(node: Node) -> dict[str, str]:
+    explained = {} if node.explanation is None else {"explanation": node.explanation}
+    return {"index": node.index, "text": node.text, **explained}
+
+
+def _document(document: yaml.Node, source: str) -> Draft | list[Fault]:
+    lines: dict[str, int] = {}
+    faults: list[Fault] = []
+    value = _plain(document, "", lines, faults, source)
+    name = str(value.get("id") or "") if isinstance(value, Mapping) else ""
+    try:
+        model = _TaskModel.model_validate(value)
+    except ValidationError as error:
+        faults.extend(_model_faults(error, lines, source, name))
+        return sorted(faults, key=lambda fault: fault.line)
+    return faults or _draft(model, lines, source)
+
+
+def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
+    def clean(text: str) -> str:
+        return tidy(text, model.language)
+
+    def clean_all(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(clean(text) for text in texts)
+
+    return Draft(
+        id=model.id,
+        type=model.type,
+        language=model.language,
+        background=Background(
+            clean(model.role),
+            clean(model.task),
+            clean_all(model.items),
+            clean_all(model.skills),
+            clean_all(model.scenes),
+        ),
+        opening=clean(model.opening),
+        nodes=tuple(
+            Node(node.index, clean(node.text), clean(node.explanation or "") or None) for node in model.nodes
+        ),
+        prompt=model.prompt,
+        source=source,
+        kind="yaml",
+        line=lines[""],
+        lines=lines,
+    )
+
+
+def _plain(node: yaml.Node, place: str, lines: dict[str, int], faults: list[Fault], source: str) -> Any:
+    """The node's value with scalars as written; notes the line of every place, and doubled keys."""
+    lines.setdefault(place, node.start_mark.line + 1)
+    if place.count(".") > _DEEPEST:
+        return "…"
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _plain(child, _join(place, str(number)), lines, faults, source)
+            for number, child in enumerate(node.value)
+        ]
+    if isinstance(node, yaml.MappingNode):
+        result: dict[str, Any] = {}
+        for key_node, child in node.value:
+            key = str(key_node.value)
+            key_line = key_node.start_mark.line + 1
+            if key in result:
+                faults.append(Fault(source, "", key_line, "format", f"key {key!r} stands twice"))
+            lines[_join(place, key)] = key_line
+            result[key] = _plain(child, _join(place, key), lines, faults, source)
+        return result
+    return None if node.tag == _NULL else node.value
+
+
+def _join(place: str, part: str) -> str:
+    return f"{place}.{part}" if place else part
+
+
+def _model_faults(
+    error: ValidationError, lines: Mapping[str, int], source: str, name: str
+) -> Iterator[Fault]:
+    for fault in error.errors():
+        parts = [str(part) for part in fault["loc"]]
+        where = ".".join(parts)
+        while where and where not in lines:
+            where = where.rpartition(".")[0]
+        yield Fault(source, name, lines[where], "format", _message(fault["type"], parts, fault["msg"]))
+
+
+def _message(kind: str, parts: Sequence[str], message: str) -> str:
+    place = ".".join(parts)
+    model: type[BaseModel] = _NodeModel if parts[:1] == ["nodes"] else _TaskModel
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(parts[-1], model.model_fields, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(model.model_fields)}"
+        return f"unknown key {place!r}; {hint}"
+    if kind == "model_type":
+        return f"{place or 'a task'} must be a mapping with the keys {', '.join(model.model_fields)}"
+    if kind == "missing":
+        return f"key {place!r} is missing"
+    if parts[-1:] == ["index"]:
+        return f"{place}: an index is dot-separated whole numbers like 1 or 1.2"
+    return f"{place or 'document'}: {message[:1].lower()}{message[1:]}"
+
+
+def _syntax_fault(source: str, error: yaml.MarkedYAMLError) -> Fault:
+    mark = error.problem_mark or error.context_mark
+    hint = "; quote texts that contain ': ' or begin with a special character" if mark else ""
+    return Fault(source, "", mark.line + 1 if mark else 0, "format", f"not YAML: {error.problem}{hint}")
