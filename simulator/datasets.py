@@ -1,0 +1,252 @@
+"""Data that a user has registered: copies in the user's folder, named, checked and never changed.
+
+::
+
+    <home>/data/clarq/dataset.json     names the copy in use; replaced atomically
+    <home>/data/clarq/3f0c…/           the copy, named by the hash of its content
+
+A copy is made beside its place and moved there whole, and only then does `dataset.json` point at it: a
+process killed half-way leaves the old data in use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import stat
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.home import home
+
+MANIFEST = "dataset.json"
+MAX_FILES = 5_000
+MAX_BYTES = 500_000_000
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_CHUNK = 1 << 20
+# RuntimeError: encrypted; NotImplementedError: an unknown compression; OSError: a file where a folder is due.
+_BROKEN_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Registered data.
+
+    Attributes:
+        name: what ``--data`` calls it.
+        benchmark: whose items it holds.
+        content: hash of the files; names the copy.
+        source: where it was registered from.
+        added_at: UTC, ISO 8601.
+        details: what the benchmark's own check found (numbers of tasks, …).
+    """
+
+    name: str
+    benchmark: str
+    content: str
+    source: str
+    added_at: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The copy."""
+        return data_folder() / self.name / self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What `add` did: the data, and whether anything changed."""
+
+    dataset: Dataset
+    changed: bool
+
+
+def data_folder() -> Path:
+    """Where registered data are kept."""
+    return home() / "data"
+
+
+def add(
+    name: str,
+    benchmark: str,
+    source: str | Path,
+    select: Callable[[Path], Mapping[str, Path]],
+    check: Callable[[Path], Mapping[str, Any]],
+) -> Added:
+    """Copy data into the user's folder and give them a name; adding the same again changes nothing.
+
+    Args:
+        name: lower case letters, digits, ``.``, ``_``, ``-``.
+        benchmark: whose data they are.
+        source: a folder or a zip.
+        select: given the source as a folder, the files to keep, by their place in the copy.
+        check: given the copy, raises `InputError` if it is not good; its answer is kept as `details`.
+
+    Raises:
+        InputError: if the source cannot be read, is too big, or is not good.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
+    source = Path(source).expanduser().absolute()
+    root = data_folder() / name
+    root.mkdir(parents=True, exist_ok=True)
+    staging = root / f".staging-{uuid.uuid4().hex}"
+    try:
+        unpacked = source if source.is_dir() else _unzip(source, staging / "zip")
+        copy = staging / "copy"
+        content = _copy(select(unpacked), copy)
+        present = find(name)
+        if present is not None and present.content == content and present.folder.is_dir():
+            return Added(present, changed=False)
+        dataset = Dataset(
+            name=name,
+            benchmark=benchmark,
+            content=content,
+            source=str(source),
+            added_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            details=check(copy),
+        )
+        if not dataset.folder.is_dir():
+            os.replace(copy, dataset.folder)
+        _point_at(dataset)
+        return Added(dataset, changed=True)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if not (root / MANIFEST).exists():
+            shutil.rmtree(root, ignore_errors=True)
+
+
+def find(name: str) -> Dataset | None:
+    """The registered data of this name, if any.
+
+    Raises:
+        InputError: if its manifest cannot be read.
+    """
+    path = data_folder() / name / MANIFEST
+    if not _NAME.fullmatch(name) or not path.is_file():
+        return None
+    try:
+        return Dataset(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); run `askback data add` again") from error
+
+
+def list_all() -> tuple[Dataset, ...]:
+    """All registered data, by name."""
+    folder = data_folder()
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    return tuple(dataset for name in names if (dataset := find(name)) is not None)
+
+
+def remove(name: str) -> Dataset:
+    """Forget the data of this name and delete the copy.
+
+    Raises:
+        InputError: if there are none.
+    """
+    dataset = find(name)
+    if dataset is None:
+        known = ", ".join(one.name for one in list_all()) or "nothing"
+        raise InputError(f"no data are registered as {name!r}; registered: {known}")
+    root = data_folder() / name
+    (root / MANIFEST).unlink()
+    shutil.rmtree(root)
+    return dataset
+
+
+def _point_at(dataset: Dataset) -> None:
+    root = data_folder() / dataset.name
+    new = root / f".{MANIFEST}-{uuid.uuid4().hex}"
+    new.write_text(json.dumps(asdict(dataset), ensure_ascii=False, indent=2), encoding="utf-8")
+    os.replace(new, root / MANIFEST)
+    for old in root.iterdir():
+        if old.is_dir() and old != dataset.folder and not old.name.startswith("."):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _copy(files: Mapping[str, Path], target: Path) -> str:
+    """Copy `files` below `target`; the hash of names and contents."""
+    target.mkdir(parents=True)
+    digest = hashlib.sha256()
+    budget = _Budget()
+    for name, file in sorted(files.items()):
+        place = target / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        budget.spend(file.stat().st_size, file)
+        data = file.read_bytes()
+        place.write_bytes(data)
+        digest.update(f"{name}\0{hashlib.sha256(data).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _unzip(source: Path, target: Path) -> Path:
+    if not source.is_file():
+        raise InputError(f"{source}: no such file or folder")
+    if not zipfile.is_zipfile(source):
+        raise InputError(f"{source}: neither a folder nor a zip")
+    budget = _Budget()
+    target.mkdir(parents=True)
+    try:
+        with zipfile.ZipFile(source) as archive:
+            for entry in archive.infolist():
+                _extract(archive, entry, target, budget)
+    except _BROKEN_ZIP as error:
+        raise InputError(f"{source}: cannot be unpacked ({error})") from error
+    return target
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budget: _Budget) -> None:
+    parts = PurePosixPath(entry.filename.replace("\\", "/")).parts
+    if entry.filename.startswith(("/", "\\")) or ".." in parts or any(":" in part for part in parts):
+        raise InputError(f"{archive.filename}: {entry.filename!r} points outside the archive")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise InputError(f"{archive.filename}: {entry.filename!r} is a link")
+    if entry.is_dir():
+        return
+    place = target.joinpath(*parts)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(entry) as packed, place.open("wb") as out:
+        for chunk in _chunks(packed.read):
+            # What is unpacked counts, not the size that the archive claims.
+            budget.spend(len(chunk), Path(str(archive.filename)), new_file=False)
+            out.write(chunk)
+    budget.spend(0, Path(str(archive.filename)))
+
+
+def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while chunk := read(_CHUNK):
+        yield chunk
+
+
+class _Budget:
+    """Refuses more than `MAX_FILES` files or `MAX_BYTES` bytes."""
+
+    def __init__(self) -> None:
+        self._files = 0
+        self._bytes = 0
+
+    def spend(self, size: int, what: Path, *, new_file: bool = True) -> None:
+        self._files += new_file
+        self._bytes += size
+        if self._files > MAX_FILES or self._bytes > MAX_BYTES:
+            raise InputError(f"{what}: more than {MAX_FILES} files or {MAX_BYTES // 1_000_000} MB")
