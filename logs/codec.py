@@ -110,7 +110,7 @@ def decode(row: type[R], record: sqlite3.Row | Values) -> R:
     return row(**fields)
 
 
-def select(row: type[Row], alias: str = "") -> str:
+def select(row: type[Any], alias: str = "") -> str:
     """The column list that `decode` expects, for a SELECT."""
     prefix = f"{alias}." if alias else ""
     return ", ".join(prefix + name for name in TABLES[row].names)

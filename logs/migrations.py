@@ -217,9 +217,9 @@ _VIEWS = (
         SELECT e.run_id, c.model, count(*) AS calls, sum(c.cached) AS cached, sum(c.error <> '') AS errors,
             sum(CASE WHEN c.cached THEN 0 ELSE coalesce(c.input_tokens, 0) END) AS input_tokens,
             sum(CASE WHEN c.cached THEN 0 ELSE coalesce(c.output_tokens, 0) END) AS output_tokens,
-            sum(CASE WHEN c.cached THEN 0 ELSE c.cost END) AS cost,
+            sum(CASE WHEN c.cached THEN 0.0 ELSE coalesce(c.cost, 0.0) END) AS cost,
             sum(c.cost IS NULL AND NOT c.cached) AS unpriced,
-            sum(CASE WHEN c.cached THEN 0 ELSE coalesce(c.seconds, 0) END) AS seconds
+            sum(CASE WHEN c.cached THEN 0.0 ELSE coalesce(c.seconds, 0.0) END) AS seconds
         FROM model_calls c JOIN episodes e ON e.id = c.episode_id GROUP BY e.run_id, c.model""",
 )
 

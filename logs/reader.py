@@ -1,0 +1,351 @@
+"""Reading a log, from any thread, while others write it."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from logs.codec import decode, select
+from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
+from logs.errors import LogError, NotInLog
+from logs.rows import (
+    Assignment,
+    Ending,
+    Episode,
+    Event,
+    Identity,
+    Item,
+    Judgment,
+    ModelCall,
+    Participant,
+    Row,
+    Run,
+    Score,
+    Turn,
+)
+from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
+from logs.schema import TABLES
+
+R = TypeVar("R", bound=Row)
+# Enough to find a mistyped id among; more would only slow the error down.
+_NEAR_AMONG = 5000
+
+
+class LogReader:
+    """Reads a log. Every method may be called from any thread; each sees what is committed by then."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        """Open the log at `path`.
+
+        Raises:
+            NotALog: there is no file, or it holds something else.
+            NewerLog: its schema is newer than this program.
+        """
+        self.path = Path(path)
+        self._busy_seconds = busy_seconds
+        self._lock = threading.Lock()
+        self._closed = False
+        self._idle: list[sqlite3.Connection] = [connect_for_reading(self.path, busy_seconds=busy_seconds)]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reading, for queries of one's own (see ``schema.md``).
+
+        Raises:
+            LogError: the reader is closed, or the file cannot be read.
+        """
+        with self._lock:
+            if self._closed:
+                raise LogError(f"the log {self.path} is closed")
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or connect_for_reading(self.path, busy_seconds=self._busy_seconds)
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise log_error(self.path, error, "read") from error
+        finally:
+            self._give_back(connection)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    # Runs, items, episodes
+
+    def runs(self) -> list[Run]:
+        """All runs, oldest first."""
+        return self._all(Run)
+
+    def run(self, id: str) -> Run:
+        """One run.
+
+        Raises:
+            NotInLog: there is none of that name; the message lists near ones.
+        """
+        return self._one(Run, "id", id)
+
+    def items(self, run_id: str | None = None) -> list[Item]:
+        """The items played in a run, or all."""
+        if run_id is None:
+            return self._all(Item)
+        played = "hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)"
+        return self._query(Item, f"FROM items WHERE {played} ORDER BY seq", [run_id])
+
+    def item(self, hash: str) -> Item:
+        """One item.
+
+        Raises:
+            NotInLog: there is none; the message lists near ones.
+        """
+        return self._one(Item, "hash", hash)
+
+    def episodes(
+        self,
+        run_id: str | None = None,
+        *,
+        status: State | None = None,
+        participant_id: str | None = None,
+        latest: bool = False,
+    ) -> list[Episode]:
+        """Episodes, oldest first.
+
+        Args:
+            run_id: of this run only.
+            status: that have ended so, or ``running``: that have not ended.
+            participant_id: of this person only.
+            latest: only the latest attempt of each item, language and repeat.
+        """
+        where, values = where_equal(run_id=run_id, participant_id=participant_id)
+        where, values = and_status(where, values, status)
+        source = "latest_attempts" if latest else "episodes"
+        return self._query(Episode, f"FROM {source} e {where} ORDER BY seq", values)
+
+    def episode(self, id: str) -> Episode:
+        """One episode.
+
+        Raises:
+            NotInLog: there is none of that name; the message lists near ones.
+        """
+        return self._one(Episode, "id", id)
+
+    def find_episode(self, start: str) -> Episode:
+        """The one episode whose id starts with `start`.
+
+        Raises:
+            NotInLog: there is none, or more than one.
+        """
+        found = self._query(Episode, "FROM episodes WHERE substr(id, 1, ?) = ? LIMIT 6", [len(start), start])
+        exact = [episode for episode in found if episode.id == start]
+        if len(found) > 1 and not exact:
+            raise NotInLog(
+                f"several episodes start with {start!r}: {', '.join(episode.id for episode in found[:5])}"
+                f"{', …' if len(found) > 5 else ''}. Give more of the id."
+            )
+        return (exact or found)[0] if found else self.episode(start)
+
+    # What happened in them
+
+    def turns(self, episode_id: str) -> list[Turn]:
+        """The turns of an episode, in order; none if there is no such episode."""
+        return self._query(Turn, "FROM turns WHERE episode_id = ? ORDER BY number", [episode_id])
+
+    def turns_of_run(
+        self, run_id: str, *, status: State | None = None, latest: bool = True
+    ) -> Iterator[Played]:
+        """Every episode of a run with its turns, one after the other, in one query.
+
+        Args:
+            run_id: the run.
+            status: as for `episodes`.
+            latest: only the latest attempt of each item, language and repeat.
+        """
+        # The plus keeps SQLite from sorting all texts: it walks the episodes in their own order instead.
+        where, values = and_status("WHERE +e.run_id = ?", [run_id], status)
+        source = "latest_attempts" if latest else "episodes"
+        width = len(TABLES[Episode].columns)
+        with self.connection() as connection:
+            records = connection.execute(
+                f"SELECT {select(Episode, 'e')}, {select(Turn, 't')} FROM {source} e "
+                f"LEFT JOIN turns t ON t.episode_id = e.id {where} ORDER BY e.seq, t.number",
+                values,
+            )
+            with closing(records):
+                for _, group in itertools.groupby(records, key=lambda record: record[0]):
+                    rows = list(group)
+                    turns = [decode(Turn, record[width:]) for record in rows if record[width] is not None]
+                    yield Played(decode(Episode, rows[0]), turns)
+
+    def ending(self, episode_id: str) -> Ending | None:
+        """How an episode ended, None if it has not."""
+        found = self._query(Ending, "FROM endings WHERE episode_id = ?", [episode_id])
+        return found[0] if found else None
+
+    def endings(self, run_id: str) -> dict[str, Ending]:
+        """How the episodes of a run ended, by episode; those that have not ended are not in it."""
+        of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
+        found = self._query(Ending, f"FROM endings WHERE {of_run} ORDER BY seq", [run_id])
+        return {ending.episode_id: ending for ending in found}
+
+    def model_calls(
+        self,
+        *,
+        run_id: str | None = None,
+        episode_id: str | None = None,
+        turn_number: int | None = None,
+        purpose: str | None = None,
+    ) -> list[ModelCall]:
+        """Requests to language models, oldest first."""
+        where, values = where_equal(episode_id=episode_id, turn_number=turn_number, purpose=purpose)
+        where, values = and_run(where, values, run_id)
+        return self._query(ModelCall, f"FROM model_calls {where} ORDER BY seq", values)
+
+    # What was said of them
+
+    def judgments(
+        self,
+        *,
+        run_id: str | None = None,
+        episode_id: str | None = None,
+        item_hash: str | None = None,
+        annotator: str | None = None,
+        kind: str | None = None,
+    ) -> list[Judgment]:
+        """What annotators, reviewers and judges said, oldest first."""
+        where, values = where_equal(
+            episode_id=episode_id, item_hash=item_hash, annotator=annotator, kind=kind
+        )
+        where, values = and_run(where, values, run_id)
+        return self._query(Judgment, f"FROM judgments {where} ORDER BY seq", values)
+
+    def scores(
+        self,
+        *,
+        run_id: str | None = None,
+        episode_id: str | None = None,
+        metric: str | None = None,
+        latest: bool = True,
+    ) -> list[Score]:
+        """Scores, oldest first; with `latest` the newest of each episode and metric only."""
+        where, values = where_equal(episode_id=episode_id, metric=metric)
+        where, values = and_run(where, values, run_id)
+        source = "latest_scores" if latest else "scores"
+        return self._query(Score, f"FROM {source} {where} ORDER BY seq", values)
+
+    def events(
+        self,
+        *,
+        run_id: str | None = None,
+        episode_id: str | None = None,
+        participant_id: str | None = None,
+        kind: str | None = None,
+    ) -> list[Event]:
+        """Events, oldest first."""
+        where, values = where_equal(
+            run_id=run_id, episode_id=episode_id, participant_id=participant_id, kind=kind
+        )
+        return self._query(Event, f"FROM events {where} ORDER BY seq", values)
+
+    # People
+
+    def participants(self) -> list[Participant]:
+        """All participants, oldest first."""
+        return self._all(Participant)
+
+    def participant(self, id: str) -> Participant:
+        """One participant.
+
+        Raises:
+            NotInLog: there is none of that pseudonym; the message lists near ones.
+        """
+        return self._one(Participant, "id", id)
+
+    def identities(
+        self, *, participant_id: str | None = None, kind: str | None = None, value: str | None = None
+    ) -> list[Identity]:
+        """Outside identities, oldest first."""
+        where, values = where_equal(participant_id=participant_id, kind=kind, value=value)
+        return self._query(Identity, f"FROM identities {where} ORDER BY seq", values)
+
+    def assignments(
+        self,
+        *,
+        run_id: str | None = None,
+        participant_id: str | None = None,
+        item_hash: str | None = None,
+        latest: bool = True,
+    ) -> list[Assignment]:
+        """What participants were given, oldest first; with `latest` only the state that holds now."""
+        where, values = where_equal(run_id=run_id, participant_id=participant_id, item_hash=item_hash)
+        source = "latest_assignments" if latest else "assignments"
+        return self._query(Assignment, f"FROM {source} {where} ORDER BY seq", values)
+
+    # Totals
+
+    def progress(self, run_id: str) -> Progress:
+        """How far a run is.
+
+        Raises:
+            NotInLog: there is no such run.
+        """
+        planned = self.run(run_id).config.get("planned")
+        with self.connection() as connection:
+            counts = dict(
+                connection.execute("SELECT status, episodes FROM run_progress WHERE run_id = ?", [run_id])
+            )
+        return Progress(planned=planned if isinstance(planned, int) else None, **counts)
+
+    def usage(self, run_id: str) -> list[ModelUsage]:
+        """What a run's calls took, by model, the dearest first."""
+        names = [field.name for field in fields(ModelUsage)]
+        with self.connection() as connection:
+            records = connection.execute(
+                f"SELECT {', '.join(names)} FROM model_usage WHERE run_id = ? ORDER BY cost DESC, model",
+                [run_id],
+            ).fetchall()
+        return [ModelUsage(*record) for record in records]
+
+    # How it is done
+
+    def _query(self, row: type[R], source: str, values: Sequence[Any] = ()) -> list[R]:
+        with self.connection() as connection:
+            records = connection.execute(f"SELECT {select(row)} {source}", values).fetchall()
+        return [decode(row, record) for record in records]
+
+    def _all(self, row: type[R]) -> list[R]:
+        return self._query(row, f"FROM {TABLES[row].name} ORDER BY seq")
+
+    def _one(self, row: type[R], key: str, wanted: str) -> R:
+        name = TABLES[row].name
+        found = self._query(row, f"FROM {name} WHERE {key} = ?", [wanted])
+        if found:
+            return found[0]
+        with self.connection() as connection:
+            newest = connection.execute(f"SELECT {key} FROM {name} ORDER BY seq DESC LIMIT {_NEAR_AMONG}")
+            there = [str(value) for (value,) in newest]
+        raise NotInLog(missing(row.__name__.lower(), wanted, there, self.path))
