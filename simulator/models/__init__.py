@@ -1,1 +1,70 @@
-"""One chat-model interface; openai, anthropic, transformers, offline and replay backends."""
+"""One chat-model interface; openai, anthropic, transformers, offline and replay backends.
+
+`load_model` makes a model from its name; `base` has the types; `errors` says what can go wrong; `layers`
+says what is put around a backend.
+"""
+
+from simulator.models.base import (
+    Capabilities,
+    ChatModel,
+    Completion,
+    Message,
+    Request,
+    Role,
+    TokenLogprob,
+    Usage,
+)
+from simulator.models.budget import Budget
+from simulator.models.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    BudgetExceeded,
+    Malformed,
+    ModelError,
+    NotRecorded,
+    RateLimited,
+    Refused,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from simulator.models.keys import Identity, content_key, request_key
+from simulator.models.load import ModelOptions, check_capabilities, load_model
+from simulator.models.offline import ScriptModel
+from simulator.models.prices import Price, Prices, load_prices
+from simulator.models.replay import Recordings, ReplayModel
+
+__all__ = [
+    "AuthenticationFailed",
+    "BadRequest",
+    "Budget",
+    "BudgetExceeded",
+    "Capabilities",
+    "ChatModel",
+    "Completion",
+    "Identity",
+    "Malformed",
+    "Message",
+    "ModelError",
+    "ModelOptions",
+    "NotRecorded",
+    "Price",
+    "Prices",
+    "RateLimited",
+    "Recordings",
+    "Refused",
+    "ReplayModel",
+    "Request",
+    "Role",
+    "ScriptModel",
+    "TimedOut",
+    "TokenLogprob",
+    "Unavailable",
+    "Unsupported",
+    "Usage",
+    "check_capabilities",
+    "content_key",
+    "load_model",
+    "load_prices",
+    "request_key",
+]

@@ -58,10 +58,29 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens read and written; None where the server did not say."""
+    """Tokens read and written; None where the server did not say.
+
+    Attributes:
+        input_tokens: all tokens of the prompt.
+        output_tokens: all tokens written, hidden reasoning included.
+        cached_input_tokens: how many of `input_tokens` the server read from its own prompt cache.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_input_tokens: int | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum; an unknown count adds nothing to a known one."""
+        return Usage(
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            _sum(self.cached_input_tokens, other.cached_input_tokens),
+        )
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +92,9 @@ class Completion:
         parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
         logprobs: the answer's tokens, if asked for.
         finish_reason: ``stop``, ``length``, …
-        cost: US dollars; None if the model has no price.
-        cached: answered from the response cache.
+        cost: US dollars; None if the model has no price, 0 if cached.
+        seconds: from the call to the answer, waiting and retries included.
+        cached: answered from the response cache; usage is then what the first call took.
         attempts: requests sent, retries included; 0 if cached.
     """
 

@@ -1,0 +1,135 @@
+"""A hard budget in US dollars, and the layer that prices calls and guards it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+
+from simulator.models.base import Completion, Request, Usage
+from simulator.models.errors import BudgetExceeded, ModelError
+from simulator.models.keys import json_schema
+from simulator.models.layers import Backend, Layer
+from simulator.models.prices import Price
+
+# Tokens a provider may add per message and per request for its chat format; generous.
+_PER_MESSAGE = 16
+_PER_REQUEST = 512
+
+
+class Budget:
+    """Money that all models it is given to share; what it guards is never overspent.
+
+    Before a call, the most it could cost is set aside; afterwards what it did cost is booked. A call that
+    does not fit beside what others have set aside waits for them; one that does not fit even beside what
+    is already spent raises `BudgetExceeded`. One event loop at a time.
+    """
+
+    def __init__(self, limit: float, *, spent: float = 0.0) -> None:
+        """Make a budget of `limit` US dollars, of which `spent` are gone already (a resumed run)."""
+        self.limit = limit
+        self.spent = spent
+        self.reserved = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def reserve(self, amount: float) -> None:
+        """Set `amount` aside, waiting for other calls to be booked if need be.
+
+        Raises:
+            BudgetExceeded: if `amount` is more than what is not spent yet.
+        """
+        while True:
+            if self.spent + amount > self.limit:
+                raise BudgetExceeded(
+                    f"the next call may cost up to {amount:.4f} USD, and of the budget of {self.limit:.2f} "
+                    f"USD only {max(0.0, self.limit - self.spent):.4f} are left; raise the budget to go on"
+                )
+            if self.spent + self.reserved + amount <= self.limit:
+                self.reserved += amount
+                return
+            await self._wait()
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Book `cost` for a call for which `reserved` was set aside."""
+        self.reserved -= reserved
+        self.spent += cost
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def _wait(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        await waiter
+
+
+def most_tokens(request: Request) -> Usage:
+    """No call can use more: a token is at least one byte of the text that is sent."""
+    text = sum(len(message.content.encode()) + _PER_MESSAGE for message in request.messages)
+    schema = json_schema(request.schema)
+    return Usage(text + _PER_REQUEST + (len(repr(schema).encode()) if schema else 0), request.max_tokens)
+
+
+class Metered(Layer):
+    """Prices answers and failures; with a budget, lets no call through that could exceed it."""
+
+    def __init__(self, inner: Backend, price: Price | None, budget: Budget | None = None) -> None:
+        """Wrap `inner`.
+
+        Raises:
+            BudgetExceeded: if there is a budget and no price to hold it against.
+        """
+        super().__init__(inner)
+        if budget is not None and price is None:
+            raise BudgetExceeded(
+                f"{inner.name} has no price, so a budget cannot be kept; "
+                "add it to a price file (see $ASKBACK_PRICES) or run without a budget"
+            )
+        self.price = price
+        self.budget = budget
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer `request` and say what it cost."""
+        if self.budget is None or self.price is None:
+            return await self._priced(request)
+        most = self._most(request)
+        await self.budget.reserve(most)
+        cost = most  # a call that breaks off in an unforeseen way may have been billed
+        try:
+            completion = await self._priced(request)
+            cost = most if completion.cost is None else completion.cost
+        except ModelError as error:
+            cost = _booked(error, most)
+            raise
+        finally:
+            self.budget.settle(most, cost)
+        return completion
+
+    async def _priced(self, request: Request) -> Completion:
+        try:
+            completion = await self.inner.complete(request)
+        except ModelError as error:
+            error.cost = self._cost(error.usage)
+            raise
+        return replace(completion, cost=self._cost(completion.usage))
+
+    def _cost(self, usage: Usage) -> float | None:
+        return None if self.price is None else self.price.cost(usage)
+
+    def _most(self, request: Request) -> float:
+        usage = most_tokens(request)
+        cost = self.price.cost(usage) if self.price else None
+        if cost is None:
+            raise BudgetExceeded(
+                f"the prompt may have {usage.input_tokens} tokens, more than the price of {self.name} holds "
+                "for, so a budget cannot be kept; run without one or add the price to a price file"
+            )
+        return cost
+
+
+def _booked(error: ModelError, most: float) -> float:
+    """What a failed call is held to have cost: nothing if it surely was not billed."""
+    if error.cost is not None:
+        return error.cost
+    return most if error.maybe_billed else 0.0

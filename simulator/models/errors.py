@@ -1,0 +1,140 @@
+"""What can go wrong with a language model, and what is done about it.
+
+::
+
+    ModelError                  a model call failed; the episode fails and is run again
+    │   ── the server or the way to it; the same request may well succeed later
+    ├── RateLimited             429 or overloaded; `retry_after` says how long to stay away
+    ├── TimedOut                no answer within the time allowed
+    ├── Unavailable             5xx, no connection, or a connection that broke off
+    │   ── the answer
+    ├── Malformed               not the JSON, or not the schema, that was asked for; asked again, a few times
+    ├── Refused                 the model or a content filter declined; asking again would not help
+    │   ── the request or the account; somebody has to change something
+    ├── AuthenticationFailed    the key is missing, wrong, without rights or without credit
+    ├── BadRequest              the server rejected the request (unknown model, prompt too long, …)
+    ├── Unsupported             the backend cannot do what is asked; raised before the run starts
+    ├── BudgetExceeded          the next call could cost more than the budget has left
+    └── NotRecorded             a replayed run has no answer to this request
+
+`retryable` says whether `retry.Retried` may send the same request again. Retries happen there and nowhere
+else (the SDKs' own are switched off), so one place counts attempts and honours Retry-After. By the time an
+error leaves the stack of `load_model`, it is final.
+"""
+
+from __future__ import annotations
+
+from simulator.errors import AskbackError
+from simulator.models.base import Usage
+
+
+class ModelError(AskbackError):
+    """Base of everything a model call can raise.
+
+    Attributes:
+        retryable: whether the same request may be sent again.
+        maybe_billed: whether the provider may have charged for the failed request.
+        attempts: requests sent before giving up.
+        usage: tokens known to have been used on the way.
+        cost: US dollars known to have been spent on the way; None if unknown.
+    """
+
+    retryable = False
+    maybe_billed = False
+
+    def __init__(self, message: str, *, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.attempts = 0
+        self.usage = usage or Usage()
+        self.cost: float | None = None
+
+    def __str__(self) -> str:
+        """The message, and how often it was tried."""
+        message = super().__str__()
+        return f"{message} (after {self.attempts} attempts)" if self.attempts > 1 else message
+
+
+class RateLimited(ModelError):
+    """The server wants fewer requests.
+
+    Attributes:
+        retry_after: seconds the server asked to wait, if it said.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TimedOut(ModelError):
+    """No answer within the time allowed."""
+
+    retryable = True
+    maybe_billed = True
+
+
+class Unavailable(ModelError):
+    """The server failed (5xx) or the connection did.
+
+    Attributes:
+        retry_after: seconds the server asked to wait, if it said.
+        maybe_billed: True if the connection broke off, so that nobody knows what the server did.
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None, maybe_billed: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.maybe_billed = maybe_billed
+
+
+class Malformed(ModelError):
+    """The answer is not what was asked for: garbage instead of JSON, or JSON that breaks the schema.
+
+    Attributes:
+        text: the answer as it came.
+    """
+
+    retryable = True
+    maybe_billed = True
+
+    def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
+        super().__init__(message, usage=usage)
+        self.text = text
+
+
+class Refused(ModelError):
+    """The model or a content filter declined to answer.
+
+    Attributes:
+        text: what was said instead of an answer.
+    """
+
+    maybe_billed = True
+
+    def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
+        super().__init__(message, usage=usage)
+        self.text = text
+
+
+class AuthenticationFailed(ModelError):
+    """The key is missing, wrong, or its account has no rights or no credit."""
+
+
+class BadRequest(ModelError):
+    """The server rejected the request."""
+
+
+class Unsupported(ModelError):
+    """The backend cannot do what is asked."""
+
+
+class BudgetExceeded(ModelError):
+    """The next call could cost more than the budget has left."""
+
+
+class NotRecorded(ModelError):
+    """A replayed run has no answer to this request."""

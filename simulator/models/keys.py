@@ -1,0 +1,105 @@
+"""Which requests are the same: the key under which an answer is cached, coalesced, logged and replayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from pydantic import BaseModel
+
+from simulator.models.base import Request
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who answers: the part of the key that a model adds to every request.
+
+    Attributes:
+        provider: ``openai``, ``anthropic``, ``offline``, …
+        model: the model's name without the provider.
+        base_url: the server; empty for backends without one.
+        extra: body parameters sent with every request (``reasoning_effort``, …).
+        digest: sha256 (hex) of all that.
+    """
+
+    provider: str
+    model: str
+    base_url: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        who = [self.provider, self.model, self.base_url, dict(self.extra)]
+        object.__setattr__(self, "digest", _sha256(_canonical(who)))
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+        return f"{self.provider}/{self.model}"
+
+
+def parameters(request: Request) -> dict[str, Any]:
+    """What is asked for beside messages and schema, as plain JSON."""
+    return {
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "seed": request.seed,
+        "stop": list(request.stop),
+        "top_logprobs": request.top_logprobs,
+    }
+
+
+def messages(request: Request) -> list[dict[str, str]]:
+    """The messages as plain JSON."""
+    return [{"role": message.role, "content": message.content} for message in request.messages]
+
+
+def json_schema(schema: type[BaseModel] | dict[str, Any] | None) -> dict[str, Any] | None:
+    """The request's schema as plain JSON schema (shared: do not change it)."""
+    return schema if schema is None or isinstance(schema, dict) else _schema_of(schema)
+
+
+@lru_cache(maxsize=256)
+def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema()
+
+
+def content(request: Request) -> dict[str, Any]:
+    """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index."""
+    return {
+        "messages": messages(request),
+        "parameters": parameters(request),
+        "schema": json_schema(request.schema),
+        "repeat": request.repeat,
+    }
+
+
+def content_key(request: Request) -> str:
+    """sha256 (hex) of what is asked, whoever is asked.
+
+    It is taken over the canonical JSON (keys sorted, no blanks) of a flat list of roles and contents,
+    followed by parameters, schema and repeat index: flat, since this is done for every call.
+    """
+    said = [part for message in request.messages for part in (message.role, message.content)]
+    rest = [parameters(request), json_schema(request.schema), request.repeat]
+    return _sha256(_canonical([said, *rest]))
+
+
+def request_key(identity: Identity, request: Request) -> str:
+    """sha256 (hex) of who is asked and what: equal keys mean that one answer serves both requests."""
+    return combined_key(identity, content_key(request))
+
+
+def combined_key(identity: Identity, content_key: str) -> str:
+    """`request_key` from an already computed `content_key`."""
+    return _sha256(identity.digest + content_key)
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()

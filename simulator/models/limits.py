@@ -1,0 +1,153 @@
+"""How many requests a provider is sent at once: as many as it takes without complaining.
+
+Additive increase, multiplicative decrease, as TCP does it: the limit doubles per round until the first
+complaint (429 or overloaded), is halved at each complaint, and then grows by one per round. All models
+of one provider share one `Limiter`. A complaint with Retry-After also holds back every further request
+to that provider for so long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from weakref import WeakKeyDictionary
+
+from simulator.models.base import Completion, Request
+from simulator.models.errors import RateLimited
+from simulator.models.layers import Backend, Layer
+
+START = 16
+
+
+class Limiter:
+    """Places at one provider, for one event loop.
+
+    Attributes:
+        limit: how many requests may be under way now (whole part).
+        maximum: what `limit` never exceeds.
+        active: how many are under way.
+    """
+
+    def __init__(
+        self,
+        maximum: int,
+        *,
+        start: int = START,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Make a limiter; `clock` and `sleep` are there for tests."""
+        self.maximum = maximum
+        self.limit = float(min(start, maximum))
+        self.active = 0
+        self._slow_start = True
+        self._cut_at = float("-inf")
+        self._closed_until = float("-inf")
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._clock = clock
+        self._sleep = sleep
+
+    async def acquire(self) -> float:
+        """Wait for a place; returns when it was got, which `success` and `complaint` want to know."""
+        if self.active >= int(self.limit) or self._waiting:
+            await self._queue()
+        else:
+            self.active += 1
+        try:
+            while (pause := self._closed_until - self._clock()) > 0:
+                await self._sleep(pause)
+        except BaseException:
+            self.release()
+            raise
+        return self._clock()
+
+    def release(self) -> None:
+        """Give a place back."""
+        self.active -= 1
+        self._admit()
+
+    def success(self) -> None:
+        """A request was answered: let the limit grow if it was what held requests back."""
+        if self.active >= int(self.limit) or self._waiting:
+            step = 1.0 if self._slow_start else 1.0 / self.limit
+            self.limit = min(float(self.maximum), self.limit + step)
+
+    def complaint(self, since: float, retry_after: float | None = None) -> None:
+        """The provider complained of a request sent at `since`: halve the limit.
+
+        Complaints of requests sent before the last cut say nothing about the limit after it.
+        """
+        now = self._clock()
+        if retry_after is not None:
+            self._closed_until = max(self._closed_until, now + retry_after)
+        if since >= self._cut_at:
+            self._slow_start = False
+            self._cut_at = now
+            self.limit = max(1.0, self.limit / 2)
+
+    def lower(self, maximum: int) -> None:
+        """Make sure that `maximum` is not exceeded from now on."""
+        self.maximum = min(self.maximum, maximum)
+        self.limit = min(self.limit, float(self.maximum))
+
+    async def _queue(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.release()  # the place came at the same moment
+            raise
+
+    def _admit(self) -> None:
+        while self._waiting and self.active < int(self.limit):
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                self.active += 1
+                waiter.set_result(None)
+
+
+class Limited(Layer):
+    """Sends a request when the provider has a place for it."""
+
+    def __init__(self, inner: Backend, maximum: int, limiter: Limiter | None = None) -> None:
+        """Wrap `inner`; without a `limiter`, the one that all models of its provider share."""
+        super().__init__(inner)
+        self._maximum = maximum
+        self._limiter = limiter
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer `request` once there is a place."""
+        limiter = self._limiter or self._shared()
+        since = await limiter.acquire()
+        try:
+            completion = await self.inner.complete(request)
+            limiter.success()
+        except RateLimited as error:
+            limiter.complaint(since, error.retry_after)
+            raise
+        finally:
+            limiter.release()
+        return completion
+
+    def _shared(self) -> Limiter:
+        identity = self.identity
+        return shared_limiter(identity.provider, identity.base_url, self._maximum)
+
+
+# One event loop, one set: futures must not cross loops, and the app runs its own beside a batch's.
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Limiter]] = WeakKeyDictionary()
+
+
+def shared_limiter(provider: str, base_url: str, maximum: int) -> Limiter:
+    """The running loop's limiter for a provider's server; of several maxima, the smallest counts."""
+    limiters = _shared.setdefault(asyncio.get_running_loop(), {})
+    limiter = limiters.get((provider, base_url))
+    if limiter is None:
+        limiter = limiters[provider, base_url] = Limiter(maximum)
+    elif maximum < limiter.maximum:
+        limiter.lower(maximum)
+    return limiter

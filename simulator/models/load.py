@@ -1,0 +1,203 @@
+"""From a model's name to a model: ``openai/gpt-4o``, ``replay/<run>``, … with all its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simulator.errors import InputError
+from simulator.models.base import Capabilities, ChatModel
+from simulator.models.budget import Budget, Metered
+from simulator.models.cache import Cached, ResponseCache
+from simulator.models.errors import Unsupported
+from simulator.models.layers import Backend
+from simulator.models.limits import Limited
+from simulator.models.offline import Latency, Script, ScriptModel
+from simulator.models.prices import Price, load_prices
+from simulator.models.record import Recorded, Recorder
+from simulator.models.replay import Recordings, ReplayModel
+from simulator.models.retry import Retried, RetryPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """How a model is reached and what is put around it.
+
+    Attributes:
+        base_url: another server with the provider's interface (vLLM, Ollama, llama.cpp, a proxy).
+        api_key: by default ``$OPENAI_API_KEY`` or ``$ANTHROPIC_API_KEY``.
+        timeout: seconds that one attempt may take.
+        cache_path: SQLite file of the response cache; None for no cache.
+        max_attempts: requests sent per call at most, retries included.
+        max_malformed: how many answers that break the schema are asked for again.
+        max_seconds: no retry starts later than this after the call.
+        concurrency: requests under way at one provider at most; it may bear fewer, which is found out.
+        budget: money shared by all models that are given the same one.
+        prices_path: a price file on top of the built-in prices.
+        recorder: gets a row for every call; usually the log writer's ``put``.
+        extra: body parameters sent with every request (``{"reasoning_effort": "low"}``).
+        sampling: whether the model takes temperature, stop sequences and log-probabilities; None to
+            decide by its name (the reasoning models of OpenAI and newer ones of Anthropic do not).
+        recordings: where ``replay/<run>`` finds logged answers.
+        script: what ``offline/script`` answers.
+        latency: simulated seconds per answer of ``offline/script``.
+        device: where ``transformers/…`` and ``local/…`` run (``cpu``, ``cuda``, ``mps``); None to choose.
+    """
+
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 120.0
+    cache_path: Path | None = None
+    max_attempts: int = 6
+    max_malformed: int = 2
+    max_seconds: float = 600.0
+    concurrency: int = 256
+    budget: Budget | None = None
+    prices_path: Path | None = None
+    recorder: Recorder | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    sampling: bool | None = None
+    recordings: Recordings | None = None
+    script: Script | None = None
+    latency: Latency = 0.0
+    device: str | None = None
+
+
+def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
+    """The model called `name`, ready to be asked; close it when done.
+
+    Raises:
+        InputError: if the name or an option is wrong; says which names there are.
+        AuthenticationFailed: if a key is missing; names the variable to set.
+        BudgetExceeded: if there is a budget and the model has no price.
+        Unsupported: if the backend is an extra that is not installed; says how to install it.
+    """
+    options = options or ModelOptions()
+    return stack(load_backend(name, options), options)
+
+
+def load_backend(name: str, options: ModelOptions) -> Backend:
+    """The bare backend, without layers.
+
+    Raises:
+        InputError: if there is no such provider, or the name is not ``provider/model``.
+    """
+    provider, slash, model = name.partition("/")
+    if provider not in PROVIDERS:
+        known = ", ".join(f"{each}/…" for each in PROVIDERS)
+        raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
+    if not slash or not model:
+        raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
+    return PROVIDERS[provider](model, options)
+
+
+def stack(backend: Backend, options: ModelOptions) -> Backend:
+    """`backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
+    model: Backend = backend
+    if backend.identity.provider in REMOTE:
+        model = Limited(model, options.concurrency)
+    model = Metered(model, _price(backend, options), options.budget)
+    policy = RetryPolicy(
+        max_attempts=options.max_attempts,
+        max_malformed=options.max_malformed,
+        max_seconds=options.max_seconds,
+    )
+    model = Retried(model, policy)
+    if options.cache_path is not None:
+        model = Cached(model, ResponseCache(options.cache_path))
+    return model if options.recorder is None else Recorded(model, options.recorder)
+
+
+def check_capabilities(model: ChatModel, need: Capabilities) -> None:
+    """Make sure, before a run starts, that `model` can do what the run will ask of it.
+
+    Args:
+        model: the model.
+        need: what is needed; fields that are False are not.
+
+    Raises:
+        Unsupported: if something is missing; names it.
+    """
+    missing = [
+        said
+        for said, needed, there in (
+            ("log-probabilities", need.logprobs, model.capabilities.logprobs),
+            ("answers that follow a schema", need.schema, model.capabilities.schema),
+            ("a seed", need.seed, model.capabilities.seed),
+        )
+        if needed and not there
+    ]
+    if missing:
+        lacks = " or ".join(missing)
+        raise Unsupported(f"{model.name} cannot give {lacks}, which this run needs; take another model")
+
+
+def _price(backend: Backend, options: ModelOptions) -> Price | None:
+    own_server = backend.identity.base_url not in OFFICIAL
+    return load_prices(options.prices_path, built_in=not own_server).find(backend.name)
+
+
+def _openai(model: str, options: ModelOptions) -> Backend:
+    from simulator.models.openai_backend import OpenAIModel  # the SDK takes a while to import
+
+    return OpenAIModel(
+        model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        timeout=options.timeout,
+        extra=options.extra,
+        sampling=options.sampling,
+    )
+
+
+def _anthropic(model: str, options: ModelOptions) -> Backend:
+    from simulator.models.anthropic_backend import AnthropicModel  # the SDK takes a while to import
+
+    return AnthropicModel(
+        model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        timeout=options.timeout,
+        extra=options.extra,
+        sampling=options.sampling,
+    )
+
+
+def _transformers(model: str, options: ModelOptions) -> Backend:
+    from simulator.models.transformers_backend import TransformersModel
+
+    return TransformersModel(model, device=options.device)
+
+
+def _local(model: str, options: ModelOptions) -> Backend:
+    from simulator.models.transformers_backend import load_shipped
+
+    return load_shipped(model, device=options.device)
+
+
+def _offline(model: str, options: ModelOptions) -> Backend:
+    if options.script is None:
+        raise InputError(
+            f"offline/{model} answers what a function says, and there is none: pass ModelOptions(script=…)"
+        )
+    return ScriptModel(options.script, name=model, latency=options.latency)
+
+
+def _replay(model: str, options: ModelOptions) -> Backend:
+    if options.recordings is None:
+        raise InputError(f"replay/{model} needs the log of that run: pass ModelOptions(recordings=…)")
+    return ReplayModel(model, options.recordings)
+
+
+PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "transformers": _transformers,
+    "local": _local,
+    "offline": _offline,
+    "replay": _replay,
+}
+REMOTE = frozenset({"openai", "anthropic"})
+OFFICIAL = frozenset({"", "https://api.openai.com/v1", "https://api.anthropic.com"})

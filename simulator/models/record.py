@@ -1,0 +1,104 @@
+"""Every call, failed ones too, becomes a row of the log."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from logs.rows import ModelCall
+from simulator.models import keys
+from simulator.models.base import Completion, Request
+from simulator.models.errors import Malformed, ModelError, Refused
+from simulator.models.layers import Backend, Layer
+
+Recorder = Callable[[ModelCall], None]
+
+
+class Recorded(Layer):
+    """Hands a `ModelCall` to `recorder` after every call; the outermost layer."""
+
+    def __init__(
+        self, inner: Backend, recorder: Recorder, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(inner)
+        self._recorder = recorder
+        self._clock = clock
+        self._extra = dict(self.identity.extra)
+        self._ignored = sorted(self.ignored)
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer `request` and record it."""
+        start = self._clock()
+        try:
+            completion = await self.inner.complete(request)
+        except ModelError as error:
+            self._recorder(self._failed(request, error, self._clock() - start))
+            raise
+        self._recorder(self._answered(request, completion, self._clock() - start))
+        return completion
+
+    def _answered(self, request: Request, completion: Completion, seconds: float) -> ModelCall:
+        return ModelCall(
+            id=uuid.uuid4().hex,
+            episode_id=request.episode_id,
+            turn_number=request.turn_number,
+            purpose=request.purpose,
+            model=self.name,
+            prompt_version=request.prompt_version,
+            request=self._request(request),
+            response=response_row(completion),
+            input_tokens=completion.usage.input_tokens,
+            output_tokens=completion.usage.output_tokens,
+            cost=completion.cost,
+            seconds=seconds,
+            attempts=completion.attempts,
+            cached=completion.cached,
+        )
+
+    def _failed(self, request: Request, error: ModelError, seconds: float) -> ModelCall:
+        text = error.text if isinstance(error, Malformed | Refused) else ""
+        return ModelCall(
+            id=uuid.uuid4().hex,
+            episode_id=request.episode_id,
+            turn_number=request.turn_number,
+            purpose=request.purpose,
+            model=self.name,
+            prompt_version=request.prompt_version,
+            request=self._request(request),
+            response={"text": text, "message": str(error)},
+            input_tokens=error.usage.input_tokens,
+            output_tokens=error.usage.output_tokens,
+            cost=error.cost,
+            seconds=seconds,
+            attempts=error.attempts,
+            error=type(error).__name__,
+        )
+
+    def _request(self, request: Request) -> dict[str, Any]:
+        row = keys.content(request)
+        content_key = keys.content_key(request)
+        row["key"] = keys.combined_key(self.identity, content_key)
+        row["content"] = content_key
+        row["base_url"] = self.identity.base_url
+        row["extra"] = self._extra
+        row["ignored"] = self._ignored
+        return row
+
+
+def response_row(completion: Completion) -> dict[str, Any]:
+    """A completion as the log keeps it (`ModelCall.response`)."""
+    return {
+        "text": completion.text,
+        "parsed": _plain(completion.parsed),
+        "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
+        "finish_reason": completion.finish_reason,
+        "cached_input_tokens": completion.usage.cached_input_tokens,
+    }
+
+
+def _plain(parsed: Any) -> Any:
+    return parsed.model_dump(mode="json") if isinstance(parsed, BaseModel) else parsed

@@ -1,0 +1,135 @@
+"""Trying again: what, how often, after how long."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from simulator.models.base import Completion, Request, Usage
+from simulator.models.errors import Malformed, ModelError
+from simulator.models.layers import Backend, Layer
+from simulator.models.schema import parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """When to try again.
+
+    Attributes:
+        max_attempts: requests sent in all, the first included.
+        max_malformed: how many malformed answers are asked for again.
+        first_delay: upper bound of the first pause, in seconds; it doubles with every attempt.
+        max_delay: upper bound of any pause that the server did not ask for, in seconds.
+        max_seconds: no new attempt starts later than this after the first.
+    """
+
+    max_attempts: int = 6
+    max_malformed: int = 2
+    first_delay: float = 1.0
+    max_delay: float = 60.0
+    max_seconds: float = 600.0
+
+    def delay(self, error: ModelError, attempt: int, uniform: Callable[[float, float], float]) -> float:
+        """Seconds to wait after failed attempt number `attempt` (1, 2, …).
+
+        The pause is drawn evenly between nothing and an exponentially growing bound, so that many
+        dialogues that failed together do not come back together. What the server asked for is waited
+        in full, with the drawn pause on top of it; a malformed answer is asked for again at once.
+        """
+        if isinstance(error, Malformed):
+            return 0.0
+        bound = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
+        asked = getattr(error, "retry_after", None)
+        return uniform(0.0, bound) if asked is None else asked + uniform(0.0, min(bound, 1.0))
+
+
+class Retried(Layer):
+    """Parses the answer, and tries again what is worth trying again."""
+
+    def __init__(
+        self,
+        inner: Backend,
+        policy: RetryPolicy | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Wrap `inner`; `clock`, `sleep` and `rng` are there for tests."""
+        super().__init__(inner)
+        self.policy = policy or RetryPolicy()
+        self._clock = clock
+        self._sleep = sleep
+        # Only moments of sending depend on it, no answer does; so it needs no seed.
+        self._uniform = (rng or random.Random()).uniform
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer `request`; usage and cost count every attempt, known ones at least.
+
+        Raises:
+            ModelError: the last attempt's, with attempts, usage and cost of all of them.
+        """
+        start = self._clock()
+        attempts = malformed = 0
+        wasted: list[ModelError] = []
+        while True:
+            attempts += 1
+            try:
+                completion = await self._attempt(request)
+            except ModelError as error:
+                malformed += isinstance(error, Malformed)
+                wasted.append(error)
+                pause = self._pause(error, attempts, malformed, start)
+                if pause is None:
+                    _total(error, wasted, attempts)
+                    raise
+                if pause > 0:
+                    await self._sleep(pause)
+            else:
+                seconds = self._clock() - start
+                if wasted:
+                    completion = _with_waste(completion, wasted)
+                return replace(completion, attempts=attempts, seconds=seconds)
+
+    async def _attempt(self, request: Request) -> Completion:
+        completion = await self.inner.complete(request)
+        if request.schema is None or completion.parsed is not None:
+            return completion
+        try:
+            return replace(completion, parsed=parse(completion.text, request.schema))
+        except Malformed as error:
+            cut = f" (it was cut off at max_tokens={request.max_tokens})"
+            message = f"{error}{cut if completion.finish_reason == 'length' else ''}"
+            malformed = Malformed(message, text=error.text, usage=completion.usage)
+            malformed.cost = completion.cost
+            raise malformed from error
+
+    def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
+        """Seconds to wait before the next attempt; None to give up."""
+        policy = self.policy
+        if not error.retryable or attempts >= policy.max_attempts or malformed > policy.max_malformed:
+            return None
+        pause = policy.delay(error, attempts, self._uniform)
+        return pause if self._clock() - start + pause <= policy.max_seconds else None
+
+
+def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
+    usage, cost = sum((each.usage for each in wasted), Usage()), _known_cost(wasted)
+    error.attempts, error.usage, error.cost = attempts, usage, cost
+
+
+def _with_waste(completion: Completion, wasted: list[ModelError]) -> Completion:
+    cost = _known_cost(wasted)
+    return replace(
+        completion,
+        usage=sum((each.usage for each in wasted), completion.usage),
+        cost=completion.cost if completion.cost is None else completion.cost + (cost or 0.0),
+    )
+
+
+def _known_cost(errors: list[ModelError]) -> float | None:
+    known = [error.cost for error in errors if error.cost is not None]
+    return sum(known) if known else None

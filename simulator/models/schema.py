@@ -1,0 +1,200 @@
+"""Schemas: from pydantic or JSON schema to what a provider takes, and from an answer's text to an object."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from simulator.models.errors import Malformed, Unsupported
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_BRACKET = re.compile(r"[{\[]")
+_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_decoder = json.JSONDecoder()
+
+
+# --- to the provider ---------------------------------------------------------------------------------
+
+
+def openai_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
+    """The ``response_format`` of chat completions.
+
+    Strict mode (the server can only write what fits) wants every property required and no others allowed.
+    A schema that cannot be put so, because it has free-form maps, is sent with ``strict`` off; the answer
+    is checked here in any case.
+
+    Raises:
+        Unsupported: if the schema is not an object at the top.
+    """
+    if isinstance(schema, type):
+        return _openai_format_of(schema)
+    return _openai_format(_name(schema), schema)
+
+
+def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy in which every object forbids further properties and requires all it has."""
+    strict = deepcopy(dict(schema))
+    for part in _parts(strict):
+        _make_strict(part)
+    return strict
+
+
+def has_free_maps(schema: Mapping[str, Any]) -> bool:
+    """Whether some object may have properties that the schema does not name."""
+    return any(_is_object(part) and _is_free(part) for part in _parts(dict(schema)))
+
+
+def check_top(schema: Mapping[str, Any]) -> None:
+    """Make sure the schema describes an object.
+
+    Raises:
+        Unsupported: if it does not.
+    """
+    top = _resolve(schema, schema)
+    if not _is_object(top):
+        raise Unsupported(
+            f"the schema {_name(schema)!r} is not an object at the top, which providers require; "
+            "put it into a field of an object"
+        )
+
+
+@lru_cache(maxsize=256)
+def _openai_format_of(schema: type[BaseModel]) -> dict[str, Any]:
+    return _openai_format(schema.__name__, schema.model_json_schema())
+
+
+def _openai_format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    check_top(schema)
+    strict = not has_free_maps(schema)
+    body = strict_schema(schema) if strict else dict(schema)
+    named = {"name": _NAME.sub("_", name)[:64], "schema": body, "strict": strict}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _name(schema: Mapping[str, Any]) -> str:
+    return str(schema.get("title") or "answer")
+
+
+def _make_strict(part: dict[str, Any]) -> None:
+    # Strict mode knows neither `oneOf` with a discriminator nor defaults; pydantic writes both.
+    if "oneOf" in part:
+        part["anyOf"] = part.pop("oneOf")
+        part.pop("discriminator", None)
+    part.pop("default", None)
+    if _is_object(part):
+        part["additionalProperties"] = False
+        part["required"] = list(part.get("properties", {}))
+
+
+def _is_object(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "object" or "properties" in part
+
+
+def _is_free(part: Mapping[str, Any]) -> bool:
+    further = part.get("additionalProperties")
+    return further not in (None, False) or "properties" not in part
+
+
+def _parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema and every schema in it, outermost first."""
+    yield schema
+    for keyword in ("properties", "$defs", "definitions", "patternProperties"):
+        for part in schema.get(keyword, {}).values():
+            yield from _parts(part)
+    for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        for part in schema.get(keyword, []):
+            yield from _parts(part)
+    for keyword in ("items", "additionalProperties", "not"):
+        if isinstance(part := schema.get(keyword), dict):
+            yield from _parts(part)
+
+
+def _resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    while isinstance(ref := part.get("$ref"), str) and ref.startswith("#/"):
+        found: Any = root
+        for step in ref[2:].split("/"):
+            found = found[step]
+        part = found
+    return part
+
+
+# --- from the answer ---------------------------------------------------------------------------------
+
+
+def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
+    """The object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
+
+    The JSON may stand in a code fence or between prose. Values are taken as they are: nothing is filled
+    in, completed or turned into another type, and of two different answers none is chosen.
+
+    Raises:
+        Malformed: if no JSON value in `text` fits, or several different ones do; it keeps `text`.
+    """
+    if isinstance(schema, type):
+        with suppress(ValidationError):
+            return schema.model_validate_json(text, strict=True)
+    first: str | None = None
+    fitting: list[Any] = []
+    for candidate in candidates(text):
+        problem, value = _fit(candidate, schema)
+        if problem is not None:
+            first = first or problem
+        elif value not in fitting:
+            fitting.append(value)
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise Malformed(f"the answer contains {len(fitting)} different objects that match", text=text)
+    raise Malformed(f"the answer does not match the schema: {first or 'it contains no JSON'}", text=text)
+
+
+def candidates(text: str) -> list[Any]:
+    """JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
+    whole = list(_loaded([text]))
+    return whole or list(_loaded(_FENCE.findall(text))) or list(_embedded(text))
+
+
+def _loaded(pieces: Iterable[str]) -> Iterator[Any]:
+    for piece in pieces:
+        with suppress(ValueError, RecursionError):
+            yield json.loads(piece)
+
+
+def _embedded(text: str) -> Iterator[Any]:
+    at = 0
+    while match := _BRACKET.search(text, at):
+        try:
+            value, at = _decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            at = match.start() + 1
+        else:
+            yield value
+
+
+def _fit(value: Any, schema: type[BaseModel] | dict[str, Any]) -> tuple[str | None, Any]:
+    if isinstance(schema, type):
+        try:
+            # Through JSON, since strict validation of Python objects would reject tuples and enums.
+            return None, schema.model_validate_json(json.dumps(value), strict=True)
+        except ValidationError as error:
+            return _first_problem(error), None
+    return _json_schema_problem(value, schema), value
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}"
+
+
+def _json_schema_problem(value: Any, schema: dict[str, Any]) -> str | None:
+    import jsonschema  # only needed for plain JSON schemas, and not quick to import
+
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    return None if error is None else f"{error.json_path}: {error.message}"
