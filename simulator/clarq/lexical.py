@@ -1,0 +1,126 @@
+"""From text to terms, sentences and questions, in English and Chinese, by rule.
+
+A **term** is a stemmed content word in English and a pair of neighbouring characters in Chinese, where a
+stop word or stop character breaks the run. No dictionary beyond the stop list in `lexical.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import yaml
+
+from trees import Language
+
+_LISTS: dict[str, Any] = yaml.safe_load(
+    files("simulator.clarq").joinpath("lexical.yaml").read_text(encoding="utf-8")
+)
+_STOP_EN = frozenset(_LISTS["en"]["stop_words"].split())
+_STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
+_STOP_ZH = re.compile(
+    "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
+)
+
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
+_RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
+_NUMBERING = re.compile(r"(?m)^\s*(?:\d+[.、)）]|[-*•])\s*")
+_ABBREVIATION = re.compile(r"\b(St|Mr|Mrs|Ms|Dr|Mt)\.")
+_SENTENCE = {
+    "en": re.compile(r"[^\n]+?(?:[.?!]+(?=[\s\"”)]|$)|(?=\n)|$)"),
+    "zh": re.compile(r"[^。？！?!\n；;]+[。？！?!；;]*"),
+}
+_CLAUSE_BREAK = {
+    "en": re.compile(
+        r"[,;:—–]\s+(?=(?:and|or|but|also|which|where|how|what|once|after|should|so|do|does|is|are|can|will"
+        r"|if|when|who|as)\b)"
+        r"|\s+and\s+(?=(?:which|where|how|what|who|if|whether|should|is|are|do)\b)"
+    ),
+    "zh": re.compile(r"[，,；;：:]"),
+}
+_QUESTION = {
+    "en": re.compile(
+        r"\?|\b(?:could you|can you|please|would you|i(?:'d| would) (?:like|appreciate)|clarif|specify"
+        r"|let me know|need to know|not sure|unsure|wondering|want to know)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"[？?]|请|能否|吗|呢|哪|什么|怎么|如何|是否|还是|不知道|不确定|不清楚|想知道|想了解|想确认"
+    ),
+}
+# English endings, longest first: what is cut off and what is put in its place.
+_ENDINGS = (
+    ("iness", "y"),
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("ing", ""),
+    ("edly", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("s", ""),
+    ("ly", ""),
+)
+
+
+@lru_cache(maxsize=4096)
+def terms(text: str, language: Language) -> tuple[str, ...]:
+    """The terms of `text` in order, repetitions included."""
+    text = text.lower().replace("’", "'")
+    return tuple(_english(text) if language == "en" else _chinese(text))
+
+
+def sentences(text: str, language: Language) -> tuple[str, ...]:
+    """The sentences of `text` with their end marks; list items count as sentences, their numbers go."""
+    text = _NUMBERING.sub("", text)
+    if language == "en":
+        text = _ABBREVIATION.sub(r"\1", text)
+    found = (match.strip() for match in _SENTENCE[language].findall(text))
+    return tuple(sentence for sentence in found if sentence)
+
+
+def clauses(sentence: str, language: Language) -> tuple[str, ...]:
+    """The parts of a sentence between which the subject may change."""
+    parts = (part.strip() for part in _CLAUSE_BREAK[language].split(sentence))
+    return tuple(part for part in parts if part)
+
+
+def is_question(sentence: str, language: Language) -> bool:
+    """Whether a sentence asks or requests something, with or without a question mark."""
+    return bool(_QUESTION[language].search(sentence))
+
+
+def stem(word: str) -> str:
+    """An English word without its inflection; only meant for comparing words with each other."""
+    if len(word) <= 3:
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)] + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lse":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def _english(text: str) -> list[str]:
+    words = (word.split("'")[0] for word in _WORD.findall(text))
+    return [stem(word) for word in words if word not in _STOP_EN]
+
+
+def _chinese(text: str) -> list[str]:
+    found: list[str] = []
+    for run in _RUN.findall(_STOP_ZH.sub(" ", text.replace("jax", " "))):
+        if run[0] < "\u4e00":
+            found.append(run)
+            continue
+        for piece in _pieces(run):
+            found.extend([piece] if len(piece) == 1 else map("".join, pairwise(piece)))
+    return found
+
+
+def _pieces(run: str) -> list[str]:
+    """A run of characters, cut at stop characters."""
+    return "".join(" " if character in _STOP_CHARACTERS else character for character in run).split()
