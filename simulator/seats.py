@@ -32,6 +32,7 @@ class View:
         lines: the dialogue so far, first turn first.
         task: what this seat knows of the item: the seeker's background, the provider's tree, …
         seed: a seed for this turn alone, derived from the episode's.
+        repeat: which repetition of the item is played.
         options: the episode's options.
     """
 
@@ -42,6 +43,7 @@ class View:
     lines: tuple[Line, ...]
     task: Any
     seed: int
+    repeat: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -38,6 +38,7 @@ class Situation:
         episode_id: for the log.
         number: number of the provider's turn to come, for the log.
         seed: for experts that vary their words.
+        repeat: which repetition of the item is played, so that a model is asked afresh in each.
     """
 
     task: Task
@@ -46,6 +47,7 @@ class Situation:
     episode_id: str = ""
     number: int = 0
     seed: int = 0
+    repeat: int = 0
 
     @property
     def utterance(self) -> str:

@@ -161,6 +161,7 @@ class ModelExperts:
             prompt_version=version,
             episode_id=situation.episode_id or None,
             turn_number=situation.number,
+            repeat=situation.repeat,
         )
 
 

@@ -72,6 +72,7 @@ class ProviderAgent:
             episode_id=view.episode_id,
             number=view.number,
             seed=view.seed,
+            repeat=view.repeat,
         )
         multi = bool(view.options.get("multi"))
         decision = await rules.listen(self.experts, situation)
@@ -99,6 +100,7 @@ class Table:
     provider: Seat
     record: Callable[[Turn], Awaitable[None]]
     seed: int = 0
+    repeat: int = 0
     turn_limit: int = TURN_LIMIT
     multi: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -189,6 +191,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         lines=tuple([Line(who, text) for who, text in state["lines"]]),
         task=knows,
         seed=derive_seed(table.seed, number),
+        repeat=table.repeat,
         options=table.options,
     )
 
@@ -313,6 +316,7 @@ def _situation(table: Table, state: State) -> Situation:
         episode_id=table.episode_id,
         number=number,
         seed=derive_seed(table.seed, number),
+        repeat=table.repeat,
     )
 
 

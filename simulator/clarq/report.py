@@ -5,16 +5,16 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from logs import LogReader
-from logs.rows import Episode
+from logs.rows import Episode, Judgment
 from simulator.clarq.data import task_from_json
-from simulator.clarq.score import DialogueScores, score_episode, success_by_responses
+from simulator.clarq.score import JUDGE, DialogueScores, score_episode, success_by_responses
 from simulator.stats import Interval, bootstrap_mean, wilson
 from trees import Language, Task
-from trees.types import type_name
+from trees.types import task_type
 
 ENDED = ("completed", "truncated")
 
@@ -71,42 +71,27 @@ class Report:
 def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     """Score every ended episode of a run, the latest attempt of each, from its logged turns."""
     endings = reader.endings(run_id)
-    ended = {
-        episode.id: episode
-        for episode in latest_attempts(reader.episodes(run_id))
-        if episode.id in endings and endings[episode.id].status in ENDED
-    }
-    tasks: dict[str, Task] = {}
-    judgments = {key: [row for row in rows] for key, rows in reader.judgments_of_run(run_id)}
-    scored: list[Scored] = []
-    for episode_id, turns in reader.turns_of_run(run_id):
-        episode = ended.get(episode_id)
-        if episode is None:
-            continue
-        if episode.item_hash not in tasks:
-            tasks[episode.item_hash] = task_from_json(reader.item(episode.item_hash).data)
-        task = tasks[episode.item_hash]
-        scores = score_episode(task, turns, judgments.get(episode_id, ()))
-        status = endings[episode_id].status
-        scored.append(Scored(episode=episode, task=task, status=status, scores=scores))
-    return tuple(scored)
-
-
-def latest_attempts(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
-    """One episode per item and repeat: the attempt that counts."""
-    latest: dict[tuple[str, str, int], Episode] = {}
-    for episode in episodes:
-        key = (episode.item_hash, episode.language, episode.repeat)
-        if key not in latest or latest[key].attempt < episode.attempt:
-            latest[key] = episode
-    return tuple(latest.values())
+    judgments: dict[str, list[Judgment]] = {}
+    for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
+        judgments.setdefault(judgment.episode_id or "", []).append(judgment)
+    tasks = {item.hash: task_from_json(item.data) for item in reader.items(run_id)}
+    return tuple(
+        Scored(
+            episode=played.episode,
+            task=(task := tasks[played.episode.item_hash]),
+            status=endings[played.episode.id].status,
+            scores=score_episode(task, played.turns, judgments.get(played.episode.id, ())),
+        )
+        for played in reader.turns_of_run(run_id)
+        if played.episode.id in endings and endings[played.episode.id].status in ENDED
+    )
 
 
 def report(reader: LogReader, run_id: str) -> Report:
     """The report of a run."""
     scored = score_run(reader, run_id)
     endings = reader.endings(run_id)
-    episodes = latest_attempts(reader.episodes(run_id))
+    episodes = reader.episodes(run_id, latest=True)
     statuses: dict[str, int] = {}
     for episode in episodes:
         status = endings[episode.id].status if episode.id in endings else "open"
@@ -151,4 +136,4 @@ def row(label: str, scored: Sequence[Scored]) -> Row:
 
 
 def _type_label(one: Scored) -> str:
-    return f"{one.task.type}. {type_name(one.task.type, one.task.language)}"
+    return f"{one.task.type}. {task_type(one.task.type).name(one.task.language)}"

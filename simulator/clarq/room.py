@@ -111,6 +111,7 @@ class ClarqRoom:
             provider=live.seats[graph.PROVIDER],
             record=live.record,
             seed=live.episode.seed,
+            repeat=live.episode.repeat,
             turn_limit=self._limit(live),
             multi=bool(options.get("multi", False)),
             options=options,

@@ -42,6 +42,7 @@ class ModelSeeker:
             prompt_version=version,
             episode_id=view.episode_id,
             turn_number=view.number,
+            repeat=view.repeat,
         )
         completion = await self._model.complete(request)
         return Reply(text=_without_prefix(completion.text))

@@ -15,7 +15,7 @@ from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.sessions import Sessions
 from trees import Language, Task
-from trees.types import type_name
+from trees.types import task_type
 
 # The models offered in the menu, and the environment variable that each needs.
 _MENU = (
@@ -73,7 +73,7 @@ class ClarqSessions(Sessions):
             CatalogEntry(
                 task_id=task.id,
                 type=task.type,
-                type_name=type_name(task.type, language),
+                type_name=task_type(task.type).name(language),
                 title=task.background.task,
                 uncertainties=task.tree.uncertainties,
                 depth=task.tree.depth,

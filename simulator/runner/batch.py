@@ -119,11 +119,16 @@ def _differences(old: Run, new: Run) -> list[str]:
 def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
     stored = {
         (episode.item_hash, episode.language, episode.repeat): episode
-        for episode in sorted(reader.episodes(plan.run.id), key=lambda row: row.attempt)
+        for episode in reader.episodes(plan.run.id, latest=True)
     }
     endings = reader.endings(plan.run.id)
-    begun = {episode.id for episode in stored.values() if episode.id not in endings}
-    turns = {key: tuple(rows) for key, rows in reader.turns_of_run(plan.run.id) if key in begun}
+    turns = {
+        played.episode.id: tuple(played.turns)
+        for played in reader.turns_of_run(plan.run.id, status="running")
+    }
+    scores: dict[str, list[Score]] = {}
+    for score in reader.scores(run_id=plan.run.id, latest=True):
+        scores.setdefault(score.episode_id, []).append(score)
     tally = Tally(planned=len(plan.items) * plan.repeats)
     jobs: list[_Job] = []
     for episode, row, item in plan.episodes():
@@ -135,16 +140,12 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
         elif endings[last.id].status == "failed":
             jobs.append(_Job(_again(episode, last.attempt + 1), row, item))
         else:
-            tally.add(endings[last.id], _latest(reader.scores(last.id)))
+            tally.add(endings[last.id], scores.get(last.id, ()))
     return jobs, tally
 
 
 def _again(episode: Episode, attempt: int) -> Episode:
     return replace(episode, id=f"{episode.id.split('#')[0]}#{attempt}", attempt=attempt)
-
-
-def _latest(scores: Sequence[Score]) -> list[Score]:
-    return list({score.metric: score for score in scores}.values())
 
 
 async def _play(plan: Plan, job: _Job, log: LogWriter) -> Outcome:

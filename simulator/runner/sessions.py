@@ -154,7 +154,7 @@ class Sessions:
         """
         here = self._load(episode_id)
         self._require_ended(here)
-        judgments = tuple(self._reader.judgments(episode_id))
+        judgments = tuple(self._reader.judgments(episode_id=episode_id))
         return self._room.replay(here.live.item, here.turns, judgments)
 
     def _lock(self, episode_id: str) -> asyncio.Lock:
