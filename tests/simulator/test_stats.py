@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from simulator.stats import (
+    bootstrap,
+    bootstrap_mean,
+    cluster_bootstrap,
+    cohen_kappa,
+    mcnemar,
+    paired_bootstrap,
+    wilson,
+)
+
+
+def test_wilson_as_in_the_textbook():
+    # Newcombe (1998), Table I: 15 of 148 gives 0.0624 to 0.1605; 0 of 20 gives 0 to 0.1611.
+    found = wilson(15, 148)
+    assert (found.low, found.high) == pytest.approx((0.0624, 0.1605), abs=1e-4)
+    none = wilson(0, 20)
+    assert (none.value, none.low) == pytest.approx((0, 0))
+    assert none.high == pytest.approx(0.1611, abs=1e-4)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(3, 2), (-1, 2), (0, 0)])
+def test_wilson_refuses_what_is_no_proportion(successes, n):
+    with pytest.raises(ValueError, match="no proportion"):
+        wilson(successes, n)
+
+
+def test_bootstrap_mean_agrees_with_the_normal_interval():
+    values = list(np.random.default_rng(1).normal(5, 2, 400))
+    found = bootstrap_mean(values)
+    assert found.value == pytest.approx(np.mean(values))
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.std(values) / 20, rel=0.1)
+    assert bootstrap_mean(values) == found
+    assert bootstrap_mean(values, seed=1) != found
+
+
+def test_clusters_that_agree_within_widen_the_interval():
+    values = [float(cluster % 2) for cluster in range(20) for _ in range(30)]
+    clusters = [str(cluster) for cluster in range(20) for _ in range(30)]
+    apart, together = bootstrap_mean(values), cluster_bootstrap(values, clusters)
+    assert together.value == apart.value == 0.5
+    assert together.high - together.low > 3 * (apart.high - apart.low)
+
+
+def test_unequal_clusters_keep_the_overall_mean():
+    found = cluster_bootstrap([1.0, 1.0, 1.0, 0.0], ["a", "a", "a", "b"])
+    assert found == (0.75, 0, 1, 4)
+    weighted = cluster_bootstrap([1.0, 0.0], ["a", "b"], weights=[1, 3])
+    assert weighted.value == 0.25
+
+
+def test_lengths_and_emptiness_are_checked():
+    with pytest.raises(ValueError, match="no values"):
+        bootstrap_mean([])
+    with pytest.raises(ValueError, match="one length"):
+        cluster_bootstrap([1.0], ["a", "b"])
+    with pytest.raises(ValueError, match="one length"):
+        paired_bootstrap([1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="one length"):
+        mcnemar([True], [])
+    with pytest.raises(ValueError, match="one length"):
+        cohen_kappa([], [])
+
+
+def test_pairs_share_their_noise():
+    noise = np.random.default_rng(2).normal(0, 10, 200)
+    found = paired_bootstrap(list(noise), list(noise + 1))
+    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+
+
+def test_mcnemar_counts_only_the_changes():
+    assert mcnemar([True] * 5, [True] * 5) == 1
+    # Ten changes, one against: two-sided binomial, 2 * (1 + 10) / 2**10.
+    first = [False] * 9 + [True] + [True] * 20
+    second = [True] * 9 + [False] + [True] * 20
+    assert mcnemar(first, second) == pytest.approx(22 / 1024)
+
+
+def test_kappa():
+    assert cohen_kappa("aabb", "aabb") == 1
+    assert cohen_kappa("aaaa", "aaaa") == 1
+    # Cohen (1960): 0.7 observed, 0.5 by chance.
+    first = "y" * 25 + "n" * 25
+    second = "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+def test_any_statistic():
+    data = np.arange(101, dtype=float)
+    found = bootstrap(101, lambda rows: float(np.median(data[rows])), resamples=300)
+    assert found.value == 50
+    assert 30 < found.low < 50 < found.high < 70
