@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 from logs.codec import decode, select
 from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
+from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
 from logs.rows import (
     Assignment,
     Ending,
@@ -30,7 +31,6 @@ from logs.rows import (
     Score,
     Turn,
 )
-from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
 from logs.schema import TABLES
 
 R = TypeVar("R", bound=Row)

@@ -13,6 +13,9 @@ from logs.errors import LogError
 
 Outcome = Written | LogError
 
+# The first error says what is wrong; of a flood of them the rest is only counted.
+_KEPT = 100
+
 
 class Reply(Protocol):
     """Somebody who waits."""
@@ -28,11 +31,17 @@ class Unread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._errors: list[tuple[Callable[[], bool], LogError]] = []
+        self._dropped = 0
 
     def add(self, error: LogError, was_read: Callable[[], bool]) -> None:
         """Keep `error` until `was_read` says that somebody has looked at it."""
         with self._lock:
             self._errors.append((was_read, error))
+            if len(self._errors) > _KEPT:
+                self._errors = [kept for kept in self._errors if not kept[0]()]
+            if len(self._errors) > _KEPT:
+                self._errors.pop()
+                self._dropped += 1
 
     def raise_first(self) -> None:
         """Raise the first error nobody has looked at, and forget all.
@@ -42,10 +51,11 @@ class Unread:
         """
         with self._lock:
             unread = [error for was_read, error in self._errors if not was_read()]
-            self._errors.clear()
+            others = len(unread) - 1 + self._dropped
+            self._errors, self._dropped = [], 0
         if not unread:
             return
-        more = f" ({len(unread) - 1} more rows were not written either)" if len(unread) > 1 else ""
+        more = f" ({others} more rows were not written either)" if others else ""
         raise type(unread[0])(f"{unread[0]}{more}") from unread[0]
 
 

@@ -1,0 +1,484 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from logs import LogConflict, LogError, LogReader, LogWriter, NotInLog, Written
+from logs.rows import (
+    Assignment,
+    Ending,
+    Episode,
+    Event,
+    Identity,
+    Item,
+    Judgment,
+    ModelCall,
+    Participant,
+    Run,
+    Score,
+    Turn,
+)
+
+MakeTurn = Callable[..., Turn]
+
+
+def every_row() -> list[object]:
+    return [
+        Run(
+            id="r", benchmark="clarq", setup="H2L", seed=2**80, config={"seats": {"a": [1, 2.5, None, True]}}
+        ),
+        Item(hash="h", benchmark="clarq", name="1.0", language="zh", data={"任务": "木头"}),
+        Participant(id="p", language="zh", details={"age": 30}),
+        Identity(participant_id="p", kind="prolific_pid", value="5f"),
+        Episode(
+            id="e",
+            run_id="r",
+            item_hash="h",
+            language="zh",
+            seats={"seeker": "person"},
+            seed=2**63,
+            repeat=1,
+            attempt=2,
+            participant_id="p",
+            options={"turn_limit": 14},
+        ),
+        Turn(
+            episode_id="e",
+            number=0,
+            seat="seeker",
+            text="哪种？\n\0=1+1",
+            payload={"x": []},
+            key="k",
+            seconds=1.5,
+        ),
+        ModelCall(
+            id="c",
+            episode_id="e",
+            turn_number=0,
+            purpose="seeker",
+            model="openai/gpt-4o",
+            request={"key": "abc", "messages": []},
+            response={"text": "…"},
+            input_tokens=3,
+            output_tokens=4,
+            cost=0.001,
+            seconds=0.5,
+            attempts=2,
+            cached=True,
+        ),
+        Ending(episode_id="e", status="aborted", cause="seeker", message="left"),
+        Judgment(id="j", episode_id="e", annotator="p", kind="success", value={"yes": True}, key="k"),
+        Score(episode_id="e", metric="success", value=1.0, version="1", details={"missing": []}),
+        Assignment(id="a", participant_id="p", run_id="r", item_hash="h", state="reserved"),
+        Event(kind="run.started", run_id="r", details={"by": "someone"}),
+    ]
+
+
+def test_every_row_comes_back_as_it_was(path: Path) -> None:
+    rows = every_row()
+    with LogWriter(path, durable=False) as writer:
+        receipts = [writer.put(row) for row in rows]
+    assert [receipt.result() for receipt in receipts] == [Written(False)] * len(rows)
+    with LogReader(path) as reader:
+        back = [
+            *reader.runs(),
+            *reader.items(),
+            *reader.participants(),
+            *reader.identities(),
+            *reader.episodes(),
+            *reader.turns("e"),
+            *reader.model_calls(),
+            reader.ending("e"),
+            *reader.judgments(),
+            *reader.scores(),
+            *reader.assignments(),
+            *reader.events(),
+        ]
+    assert back == rows
+
+
+def test_every_row_but_an_event_is_a_duplicate_the_second_time(path: Path) -> None:
+    with LogWriter(path, durable=True) as writer:
+        for row in every_row():
+            writer.put(row)
+        for row in every_row():
+            assert writer.put(row).result() == Written(duplicate=not isinstance(row, Event)), row
+
+
+def test_a_row_is_on_disk_when_its_future_resolves(writer: LogWriter, turn: MakeTurn) -> None:
+    writer.put(turn()).result()
+    with sqlite3.connect(writer.path) as other:
+        assert other.execute("SELECT text FROM turns").fetchall() == [("Which wood?",)]
+    other.close()
+
+
+def test_a_turn_with_a_known_key_is_a_duplicate_whatever_its_number_and_text(
+    writer: LogWriter, reader: LogReader, turn: MakeTurn
+) -> None:
+    writer.put(turn(0, key="a")).result()
+    assert writer.put(turn(1, "Which saw?", key="a")).result().duplicate
+    assert writer.put(turn(1, "Which saw?", key="b")).result() == Written(False)
+    assert [line.key for line in reader.turns("e0")] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "Which saw?"}, {"seat": "provider"}, {"payload": {"x": 1}}, {"key": "a"}],
+    ids=["text", "seat", "payload", "key"],
+)
+def test_another_turn_of_the_same_number_is_a_conflict(
+    writer: LogWriter, reader: LogReader, turn: MakeTurn, other: dict[str, object]
+) -> None:
+    writer.put(turn()).result()
+    with pytest.raises(LogConflict, match=f"another .*{next(iter(other))}"):
+        writer.put(turn(**other)).result()
+    assert len(reader.turns("e0")) == 1
+
+
+def test_times_are_no_part_of_what_a_turn_says(writer: LogWriter, turn: MakeTurn) -> None:
+    writer.put(turn(seconds=1.0, payload={"a": 1, "b": 2})).result()
+    again = turn(seconds=2.0, payload={"b": 2, "a": 1}, created_at="2020-01-01T00:00:00.000+00:00")
+    assert writer.put(again).result().duplicate
+
+
+def test_a_conflict_leaves_the_rest_of_its_group_alone(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with LogWriter(path, durable=False, group_seconds=0.5) as writer:
+        ground(writer, episodes=100)
+        writer.put(turn(text="first"))
+        bad = writer.put(turn(text="second"))
+        good = [writer.put(turn(episode_id=f"e{number}")) for number in range(1, 100)]
+        with pytest.raises(LogConflict):
+            bad.result()
+        assert {receipt.result() for receipt in good} == {Written(False)}
+    with LogReader(path) as reader:
+        assert [line.text for line in reader.turns("e0")] == ["first"]
+        assert sum(len(played.turns) for played in reader.turns_of_run("run")) == 100
+
+
+def test_turns_have_no_gap_and_none_follows_the_end(writer: LogWriter, turn: MakeTurn) -> None:
+    with pytest.raises(LogConflict, match="turn 0 is due"):
+        writer.put(turn(1)).result()
+    writer.put(turn(0)).result()
+    writer.put(Ending(episode_id="e0", status="completed")).result()
+    with pytest.raises(LogConflict, match="the episode is completed"):
+        writer.put(turn(1)).result()
+    assert writer.put(turn(0)).result().duplicate
+
+
+def test_an_episode_ends_once(writer: LogWriter) -> None:
+    writer.put(Ending(episode_id="e0", status="completed")).result()
+    with pytest.raises(LogConflict, match="another status"):
+        writer.put(Ending(episode_id="e0", status="aborted")).result()
+
+
+def test_a_place_in_a_run_is_taken_once(writer: LogWriter, reader: LogReader) -> None:
+    taken = reader.episode("e0")
+    fields = {name: getattr(taken, name) for name in ("run_id", "item_hash", "language", "seats", "seed")}
+    with pytest.raises(LogConflict, match="another id"):
+        writer.put(Episode(id="other", **fields)).result()
+    assert writer.put(Episode(id="other", attempt=1, **fields)).result() == Written(False)
+
+
+def test_what_a_row_points_to_must_be_there(writer: LogWriter, turn: MakeTurn) -> None:
+    with pytest.raises(NotInLog, match="episode_id 'nowhere'"):
+        writer.put(turn(episode_id="nowhere")).result()
+    with pytest.raises(NotInLog, match="participant_id 'nobody'"):
+        writer.put(Event(kind="x", participant_id="nobody")).result()
+
+
+def test_items_are_stored_once(writer: LogWriter) -> None:
+    again = Item(hash="item", benchmark="clarq", name="renamed", language="en", data={})
+    assert writer.put(again).result().duplicate
+
+
+def test_a_score_is_appended_only_if_it_has_changed(writer: LogWriter, reader: LogReader) -> None:
+    values = [1.0, 1.0, 0.0, 1.0, None, None]
+    duplicates = [
+        writer.put(Score(episode_id="e0", metric="s", value=value, version="1")).result().duplicate
+        for value in values
+    ]
+    assert duplicates == [False, True, False, False, False, True]
+    assert [score.value for score in reader.scores(latest=False)] == [1.0, 0.0, 1.0, None]
+    assert [score.value for score in reader.scores()] == [None]
+
+
+def test_an_assignment_moves_through_states_but_stays_its_own(writer: LogWriter, reader: LogReader) -> None:
+    writer.put(Participant(id="p"))
+    writer.put(Participant(id="q"))
+
+    def assign(state: str, person: str = "p") -> Future[Written]:
+        return writer.put(
+            Assignment(id="a", participant_id=person, run_id="run", item_hash="item", state=state)
+        )
+
+    told = [assign(state).result().duplicate for state in ("reserved", "reserved", "returned", "reserved")]
+    assert told == [False, True, False, False]
+    with pytest.raises(LogConflict, match="another participant_id"):
+        assign("reserved", "q").result()
+    assert [row.state for row in reader.assignments()] == ["reserved"]
+    assert [row.state for row in reader.assignments(latest=False)] == ["reserved", "returned", "reserved"]
+
+
+def test_what_cannot_be_stored_names_the_field_and_hurts_nobody_else(
+    writer: LogWriter, turn: MakeTurn
+) -> None:
+    bad = [
+        writer.put(turn(payload={"x": float("nan")})),
+        writer.put(turn(payload={"x": object()})),
+        writer.put(turn(seconds=float("inf"))),
+        writer.put(turn(text=3 + 4j)),
+        writer.put(turn(number=2**70)),
+        writer.put("not a row"),  # type: ignore[arg-type]
+    ]
+    good = writer.put(turn())
+    for receipt, said in zip(
+        bad, ["Turn.payload", "Turn.payload", "Turn.seconds", "Turn row", "Turn row", "str"], strict=True
+    ):
+        with pytest.raises(LogError, match=said):
+            receipt.result()
+    assert good.result() == Written(False)
+
+
+def test_half_an_emoji_does_not_lose_a_turn(writer: LogWriter, reader: LogReader, turn: MakeTurn) -> None:
+    cut = turn(text="cut \ud83d short", payload={"raw": "\ude00"})
+    assert writer.put(cut).result() == Written(False)
+    assert writer.put(cut).result().duplicate
+    (line,) = reader.turns("e0")
+    assert (line.text, line.payload) == ("cut \ufffd short", {"raw": "\ufffd"})
+
+
+def test_rows_are_copied_when_put(path: Path, ground: Callable[..., None], turn: MakeTurn) -> None:
+    with LogWriter(path, durable=False, group_seconds=0.2) as writer:
+        ground(writer)
+        payload = {"given": ["1"]}
+        writer.put(turn(payload=payload))
+        payload["given"].append("2")
+    with LogReader(path) as reader:
+        assert reader.turns("e0")[0].payload == {"given": ["1"]}
+
+
+async def test_write_waits_for_the_commit(writer: LogWriter, reader: LogReader, turn: MakeTurn) -> None:
+    assert await writer.write(turn()) == Written(False)
+    assert len(reader.turns("e0")) == 1
+    assert (await writer.write(turn())).duplicate
+    with pytest.raises(LogConflict):
+        await writer.write(turn(text="Which saw?"))
+    with pytest.raises(LogError, match="not JSON"):
+        await writer.write(turn(1, payload={"x": {1, 2}}))
+
+
+async def test_cancelling_the_caller_does_not_take_the_row_back(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    async with LogWriter(path, durable=False, group_seconds=0.2) as writer:
+        ground(writer)
+        task = asyncio.create_task(writer.write(turn()))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await writer.aflush()
+        with LogReader(path) as reader:
+            assert len(reader.turns("e0")) == 1
+
+
+def test_a_closed_loop_does_not_stop_the_writer(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with LogWriter(path, durable=False, group_seconds=0.2) as writer:
+        ground(writer)
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(writer.write(turn()))
+        loop.run_until_complete(asyncio.sleep(0))
+        task.cancel()
+        loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+        loop.close()
+        assert writer.put(turn(1)).result() == Written(False)
+
+
+def test_an_error_nobody_reads_is_raised_by_flush_once(writer: LogWriter, turn: MakeTurn) -> None:
+    writer.put(turn(5))
+    writer.put(turn(6))
+    with pytest.raises(LogConflict, match=r"turn 0 is due.* \(1 more row"):
+        writer.flush()
+    writer.flush()
+
+
+def test_an_error_somebody_reads_is_not_raised_again(writer: LogWriter, turn: MakeTurn) -> None:
+    with pytest.raises(LogConflict):
+        writer.put(turn(5)).result()
+    writer.flush()
+
+
+def test_close_raises_what_nobody_has_read(path: Path, ground: Callable[..., None], turn: MakeTurn) -> None:
+    writer = LogWriter(path, durable=True)
+    ground(writer)
+    writer.put(turn(5))
+    with pytest.raises(LogConflict):
+        writer.close()
+    writer.close()
+    with pytest.raises(LogError, match="is closed"):
+        writer.put(turn())
+
+
+def test_an_error_in_the_block_is_not_hidden_by_one_of_the_log(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with pytest.raises(ZeroDivisionError) as caught, LogWriter(path, durable=True) as writer:
+        ground(writer)
+        writer.put(turn(5))
+        1 / 0  # noqa: B018
+    assert "turn 0 is due" in caught.value.__notes__[0]
+
+
+def test_a_cancelled_future_is_written_all_the_same(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with LogWriter(path, durable=False, group_seconds=0.2) as writer:
+        ground(writer)
+        assert writer.put(turn()).cancel()
+    with LogReader(path) as reader:
+        assert len(reader.turns("e0")) == 1
+
+
+def test_a_forgotten_writer_still_writes_and_ends_its_thread(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    before = threading.active_count()
+    writer = LogWriter(path, durable=False, group_seconds=5)
+    ground(writer)
+    writer.put(turn())
+    del writer
+    gc.collect()
+    assert threading.active_count() == before
+    with LogReader(path) as reader:
+        assert len(reader.turns("e0")) == 1
+
+
+def test_a_program_that_ends_without_closing_loses_nothing(path: Path, ground: Callable[..., None]) -> None:
+    with LogWriter(path, durable=True) as writer:
+        ground(writer)
+    program = (
+        "import sys; from pathlib import Path; from logs import LogWriter; from logs.rows import Turn\n"
+        "writer = LogWriter(Path(sys.argv[1]), durable=False, group_seconds=30)\n"
+        "writer.put(Turn(episode_id='e0', number=0, seat='s', text='last'))\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, cwd=root, timeout=60)
+    with LogReader(path) as reader:
+        assert [line.text for line in reader.turns("e0")] == ["last"]
+
+
+def test_flush_does_not_wait_for_the_group_to_fill(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with LogWriter(path, durable=False, group_seconds=3600) as writer:
+        ground(writer)
+        receipt = writer.put(turn())
+        writer.flush()
+        assert receipt.done()
+
+
+def test_an_idle_writer_sleeps(writer: LogWriter) -> None:
+    (thread,) = [thread for thread in threading.enumerate() if thread.name.startswith("log writer")]
+    clock = f"/proc/self/task/{thread.native_id}/schedstat"
+    if not os.path.exists(clock):
+        pytest.skip("needs Linux, whose /proc counts how often a thread was run")
+    writer.flush()
+
+    def runs() -> int:
+        return int(Path(clock).read_text().split()[2])
+
+    threading.Event().wait(0.05)
+    before = runs()
+    threading.Event().wait(0.3)
+    assert runs() - before <= 1
+
+
+def test_a_log_that_is_moved_away_is_an_error_not_a_hole(writer: LogWriter, turn: MakeTurn) -> None:
+    writer.path.rename(writer.path.with_name("elsewhere.sqlite"))
+    with pytest.raises(LogError, match="moved or deleted"):
+        writer.put(turn()).result()
+    writer.path.with_name("elsewhere.sqlite").rename(writer.path)
+    assert writer.put(turn()).result() == Written(False)
+
+
+def test_a_held_file_is_an_error_that_names_it_and_then_it_goes_on(
+    path: Path, ground: Callable[..., None], turn: MakeTurn
+) -> None:
+    with LogWriter(path, durable=True, busy_seconds=0.05) as writer:
+        ground(writer)
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        waiting = [writer.put(turn()), writer.put(turn())]
+        for receipt in waiting:
+            with pytest.raises(LogError, match=r"log\.sqlite.*locked.*Another program holds"):
+                receipt.result()
+        other.execute("ROLLBACK")
+        other.close()
+        assert writer.put(turn()).result() == Written(False)
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from logs import LogError, LogWriter
+from logs.rows import Turn
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = Path(sys.argv[1])
+with LogWriter(path, durable=True) as writer:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+    for n in range(10):
+        writer.put(Turn(episode_id="e0", number=n, seat="s", text="acknowledged")).result()
+    receipts = [writer.put(Turn(episode_id="e0", number=n, seat="s", text="x" * 5000)) for n in range(10, 99)]
+    outcomes = [receipt.exception() for receipt in receipts]
+    assert any(outcomes), "the disk was not full"
+    assert all(outcome is None or isinstance(outcome, LogError) for outcome in outcomes)
+    first = next(outcome for outcome in outcomes if outcome)
+    assert str(path) in str(first) and "disk" in str(first), first
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    kept = 10 + sum(outcome is None for outcome in outcomes)
+    writer.put(Turn(episode_id="e0", number=kept, seat="s", text="there is room again")).result()
+print(kept)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a Unix, which can limit the size of files")
+def test_a_full_disk_is_told_to_everybody_and_what_was_acknowledged_stays(
+    path: Path, ground: Callable[..., None]
+) -> None:
+    with LogWriter(path, durable=True) as writer:
+        ground(writer)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], cwd=root, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    with LogReader(path) as reader:
+        turns = reader.turns("e0")
+    assert len(turns) == int(done.stdout) + 1
+    assert turns[-1].text == "there is room again"
+
+
+def test_errors_that_were_read_are_forgotten_and_a_flood_is_counted(
+    writer: LogWriter, turn: MakeTurn
+) -> None:
+    for _ in range(300):
+        writer.put(turn(5)).exception()
+    assert len(writer._worker.unread._errors) <= 101
+    for _ in range(300):
+        writer.put(turn(5))
+    with pytest.raises(LogConflict, match=r"\(299 more rows"):
+        writer.flush()
