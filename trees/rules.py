@@ -1,0 +1,222 @@
+"""The rules about a single task; `trees.checks.RULES` gives them codes and severities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trees.draft import Draft
+from trees.model import OPENING, Language, Node, index_key
+from trees.overlap import content_words, known_share, split_note, squeezed
+from trees.text import chinese_share
+from trees.types import TASK_TYPES
+
+UNCERTAINTIES = range(2, 7)
+DEPTH = range(1, 5)
+_SPEAKER = re.compile(r"\s*(Jax|You|Seeker|Provider|你|提供者|寻求者)\s*[:：]", re.IGNORECASE)
+# A response counts as known if this share of its content words is; pairs of characters straddle words.
+_KNOWN: dict[Language, float] = {"en": 1.0, "zh": 0.85}
+_KNOWN_WITH_NOTE = 0.9
+_KNOWN_FROM_NOTE = 0.5
+
+
+class Finding(NamedTuple):
+    """What a rule found: the field (see `Draft.lines`) and a sentence."""
+
+    place: str
+    message: str
+
+
+def unknown_type(draft: Draft) -> Iterator[Finding]:
+    """The type is not one of the 31."""
+    if not 1 <= draft.type <= len(TASK_TYPES):
+        yield Finding("type", f"type {draft.type} does not exist; there are 1 to {len(TASK_TYPES)}")
+
+
+def duplicate_index(draft: Draft) -> Iterator[Finding]:
+    """Two responses have one index, or one has the opening's."""
+    seen: dict[tuple[int, ...], str] = {(0,): "the opening"}
+    for number, node in enumerate(draft.nodes):
+        key = index_key(node.index)
+        if key in seen:
+            yield Finding(f"nodes.{number}.index", f"index {node.index} is taken by {seen[key]}")
+        seen.setdefault(key, "another response")
+
+
+def orphan_index(draft: Draft) -> Iterator[Finding]:
+    """A response's parent does not exist, so it can never be given."""
+    known = {node.index for node in draft.nodes}
+    for number, node in enumerate(draft.nodes):
+        if node.parent is not None and node.parent not in known:
+            yield Finding(f"nodes.{number}.index", f"response {node.index} has no parent {node.parent}")
+
+
+def index_gap(draft: Draft) -> Iterator[Finding]:
+    """Indices of one level are not consecutive from 1: perhaps a response was lost."""
+    known = {index_key(node.index) for node in draft.nodes}
+    for number, node in enumerate(draft.nodes):
+        *head, last = index_key(node.index)
+        if last == 0 and node.index != OPENING:
+            yield Finding(f"nodes.{number}.index", f"index {node.index}: levels are counted from 1")
+        elif last > 1 and (*head, last - 1) not in known:
+            before = ".".join(str(part) for part in (*head, last - 1))
+            yield Finding(f"nodes.{number}.index", f"index {node.index} without {before} before it")
+
+
+def empty_text(draft: Draft) -> Iterator[Finding]:
+    """A text that must say something is empty."""
+    for place, text in _texts(draft):
+        if not text.strip():
+            yield Finding(place, f"{place} is empty")
+    if not draft.nodes:
+        yield Finding("nodes", "there is no response after the opening, so nothing to find out")
+
+
+def missing_explanation(draft: Draft) -> Iterator[Finding]:
+    """A response has no explanation (the published development set has none at all)."""
+    if draft.kind == "published" and not any(node.explanation for node in draft.nodes):
+        return
+    for number, node in enumerate(draft.nodes):
+        if not (node.explanation or "").strip():
+            yield Finding(f"nodes.{number}", f"response {node.index} has no explanation")
+
+
+def speaker_prefix(draft: Draft) -> Iterator[Finding]:
+    """A text begins with who says it."""
+    for place, text in _spoken(draft):
+        if match := _SPEAKER.match(text):
+            yield Finding(place, f"begins with the speaker ({match[0].strip()})")
+
+
+def repeated_text(draft: Draft) -> Iterator[Finding]:
+    """A response contains another one or the opening, or is contained: giving one would give both."""
+    spoken = [(place, squeezed(text)) for place, text in _spoken(draft)]
+    names = ["the opening", *(f"response {node.index}" for node in draft.nodes)]
+    for later, (place, text) in enumerate(spoken):
+        for earlier, (_, other) in enumerate(spoken[:later]):
+            if text and other and (text in other or other in text):
+                how = "repeats" if text == other else "is part of" if text in other else "contains"
+                yield Finding(place, f"{names[later]} {how} {names[earlier]}")
+
+
+def text_in_background(draft: Draft) -> Iterator[Finding]:
+    """The background says a response word for word."""
+    for number, node in enumerate(draft.nodes):
+        text = squeezed(node.text)
+        for place, entry in _background(draft):
+            if text and text in squeezed(entry):
+                yield Finding(f"nodes.{number}.text", f"{place} says response {node.index}: {entry!r}")
+
+
+def answer_in_opening(draft: Draft) -> Iterator[Finding]:
+    """A response says nothing that the opening and the responses before it have not said."""
+    by_index = {node.index: node for node in draft.nodes}
+    for number, node in enumerate(draft.nodes):
+        known = _told_before(draft, node, by_index)
+        if known_share(node.text, known, draft.language) >= _KNOWN[draft.language]:
+            yield Finding(f"nodes.{number}.text", f"response {node.index} says nothing new after the opening")
+
+
+def answer_in_background(draft: Draft) -> Iterator[Finding]:
+    """The note behind one item, skill or scene says what a response is to reveal."""
+    by_index = {node.index: node for node in draft.nodes}
+    for number, node in enumerate(draft.nodes):
+        told = _told_before(draft, node, by_index)
+        entries = [entry for _, entry in _lists(draft) if _note_tells(entry, node.text, told, draft.language)]
+        # Several such notes are options to choose from.
+        if len(entries) == 1:
+            yield Finding(f"nodes.{number}.text", f"response {node.index} follows from {entries[0]!r}")
+
+
+def repeated_entry(draft: Draft) -> Iterator[Finding]:
+    """An item, skill or scene is listed twice."""
+    seen: set[str] = set()
+    for place, entry in _lists(draft):
+        key = f"{place.split('.')[0]} {squeezed(entry)}"
+        if key in seen:
+            yield Finding(place, f"{entry!r} is listed twice")
+        seen.add(key)
+
+
+def wrong_language(draft: Draft) -> Iterator[Finding]:
+    """A Chinese text in an English task, or a Chinese task's text without a Chinese character."""
+    for place, text in (*_texts(draft), *_lists(draft), *_explanations(draft)):
+        share = chinese_share(text)
+        if draft.language == "en" and share > 0:
+            yield Finding(place, f"{place} holds Chinese characters in an English task")
+        # Names of items may well be Latin (USB, NLP); whole sentences are not.
+        elif draft.language == "zh" and share == 0 and _is_sentence(place) and text.strip():
+            yield Finding(place, f"{place} holds no Chinese character in a Chinese task")
+
+
+def tree_size(draft: Draft) -> Iterator[Finding]:
+    """More or fewer uncertainties or levels than any published task has."""
+    depth = max((node.depth for node in draft.nodes), default=1)
+    for what, value, usual in (
+        ("uncertainties", len(draft.nodes), UNCERTAINTIES),
+        ("levels", depth, DEPTH),
+    ):
+        if value not in usual:
+            yield Finding("nodes", f"{value} {what}; published tasks have {usual[0]} to {usual[-1]}")
+
+
+def _spoken(draft: Draft) -> list[tuple[str, str]]:
+    return [
+        ("opening", draft.opening),
+        *((f"nodes.{number}.text", node.text) for number, node in enumerate(draft.nodes)),
+    ]
+
+
+def _texts(draft: Draft) -> list[tuple[str, str]]:
+    background = draft.background
+    return [("role", background.role), ("task", background.task), *_lists(draft), *_spoken(draft)]
+
+
+def _explanations(draft: Draft) -> list[tuple[str, str]]:
+    return [
+        (f"nodes.{number}.explanation", node.explanation)
+        for number, node in enumerate(draft.nodes)
+        if node.explanation is not None
+    ]
+
+
+def list_fields(draft: Draft) -> list[tuple[str, tuple[str, ...]]]:
+    background = draft.background
+    return [("items", background.items), ("skills", background.skills), ("scenes", background.scenes)]
+
+
+def _lists(draft: Draft) -> list[tuple[str, str]]:
+    return [
+        (f"{key}.{number}", entry)
+        for key, entries in list_fields(draft)
+        for number, entry in enumerate(entries)
+    ]
+
+
+def _background(draft: Draft) -> list[tuple[str, str]]:
+    return [("role", draft.background.role), ("task", draft.background.task), *_lists(draft)]
+
+
+def _is_sentence(place: str) -> bool:
+    return place.split(".")[0] not in ("items", "skills", "scenes", "role")
+
+
+def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> frozenset[str]:
+    """Content words of the opening and of the response's ancestors."""
+    known, parent = content_words(draft.opening, draft.language), node.parent
+    while parent is not None and parent in by_index:
+        known |= content_words(by_index[parent].text, draft.language)
+        parent = by_index[parent].parent
+    return known
+
+
+def _note_tells(entry: str, text: str, told: frozenset[str], language: Language) -> bool:
+    name, note = split_note(entry)
+    rest = content_words(text, language) - content_words(name, language)
+    if not note or not rest:
+        return False
+    from_note = rest & content_words(note, language)
+    return len(from_note) >= _KNOWN_FROM_NOTE * len(rest) and len(
+        rest & (from_note | told)
+    ) >= _KNOWN_WITH_NOTE * len(rest)
