@@ -1,0 +1,238 @@
+"""What reviews add up to: the provider's error rates, the seekers' failures, agreement (paper VI-C, VI-G)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from logs.rows import Judgment, Turn
+from simulator.clarq.graph import PROVIDER
+from simulator.clarq.report import Scored
+from simulator.clarq.review import REVIEW_SUCCESS, Failure, ProviderMark, Review, read_reviews
+from simulator.clarq.score import SUCCESS
+from simulator.stats import LEVEL, RESAMPLES, Interval, cluster_bootstrap
+
+Turns = Mapping[str, Sequence[Turn]]
+Reviews = Mapping[tuple[str, str], Review]
+
+_ERRORS: tuple[tuple[str, Callable[[ProviderMark], bool]], ...] = (
+    ("type_1", lambda mark: mark.type == 1),
+    ("type_2", lambda mark: mark.type == 2),
+    ("hallucination", lambda mark: mark.hallucination),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRate:
+    """How often the provider erred in one way.
+
+    Attributes:
+        error: ``type_1``, ``type_2`` or ``hallucination``.
+        count: turns marked so.
+        per_100: errors per 100 provider turns, with an interval from resampling whole clusters.
+    """
+
+    error: str
+    count: int
+    per_100: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRates:
+    """The provider's errors over all finished reviews.
+
+    Attributes:
+        rates: one per kind of error; empty if no review is finished.
+        turns: provider turns reviewed, the greeting left out; a turn that two people reviewed counts twice.
+        dialogues: dialogues with a finished review.
+        failures: why nodes were missing -> how many.
+    """
+
+    rates: tuple[ErrorRate, ...]
+    turns: int
+    dialogues: int
+    failures: Mapping[Failure, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two answers to one question that differ.
+
+    Attributes:
+        turn_number: the turn it is about, None for the whole dialogue.
+        node: the missing node it is about, if it is about one.
+        first: the first's answer.
+        second: the second's.
+        flagged: by the automatic rule alone the dialogue still needed a judge.
+    """
+
+    episode_id: str
+    turn_number: int | None
+    node: str | None
+    first: str
+    second: str
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far two annotators answer one question alike.
+
+    Attributes:
+        question: ``provider_error``, ``hallucination``, ``seeker_failure``, ``success`` or ``automatic``.
+        observed: share of equal answers; dialogues are resampled whole for the interval.
+        kappa: Cohen's; 1 where both always give the same one answer.
+    """
+
+    question: str
+    observed: Interval
+    kappa: Interval
+    disagreements: tuple[Disagreement, ...]
+
+
+def error_rates(
+    judgments: Iterable[Judgment], turns: Turns, clusters: Mapping[str, Hashable] | None = None
+) -> ErrorRates:
+    """The provider's errors per 100 turns, out of all finished reviews.
+
+    Args:
+        judgments: in the order in which they were written.
+        turns: the turns of each reviewed episode.
+        clusters: what is resampled whole for the intervals (the task type); each episode by default.
+    """
+    finished = _finished(read_reviews(judgments), turns)
+    marks: list[ProviderMark] = []
+    of: list[Hashable] = []
+    failures: dict[Failure, int] = {}
+    for (episode, _), review in finished.items():
+        numbers = _provider_turns(turns[episode])
+        marks += [review.provider.get(number, ProviderMark()) for number in numbers]
+        of += [clusters[episode] if clusters else episode] * len(numbers)
+        for failure in review.seeker.values():
+            failures[failure] = failures.get(failure, 0) + 1
+    return ErrorRates(
+        rates=tuple(_rate(error, [wrong(mark) for mark in marks], of) for error, wrong in _ERRORS if marks),
+        turns=len(marks),
+        dialogues=len({episode for episode, _ in finished}),
+        failures=failures,
+    )
+
+
+def reviewers(judgments: Iterable[Judgment]) -> tuple[str, ...]:
+    """Who has finished at least one review, in the order of their first marks."""
+    done = [who for (_, who), review in read_reviews(judgments).items() if review.done]
+    return tuple(dict.fromkeys(done))
+
+
+def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: str) -> tuple[Agreement, ...]:
+    """Two reviewers on the dialogues both have finished, question by question; empty if there are none."""
+    finished = _finished(read_reviews(judgments), turns)
+    both = [
+        (episode, finished[episode, first], finished[episode, second])
+        for episode in dict.fromkeys(episode for episode, _ in finished)
+        if (episode, first) in finished and (episode, second) in finished
+    ]
+    answers: dict[str, list[Disagreement]] = {}
+    for episode, one, two in both:
+        for number in _provider_turns(turns[episode]):
+            this, that = (review.provider.get(number, ProviderMark()) for review in (one, two))
+            answers.setdefault("provider_error", []).append(
+                Disagreement(episode, number, None, f"type_{this.type}", f"type_{that.type}")
+            )
+            answers.setdefault("hallucination", []).append(
+                Disagreement(episode, number, None, _yes(this.hallucination), _yes(that.hallucination))
+            )
+        for node in dict.fromkeys((*one.seeker, *two.seeker)):
+            why, other = one.seeker.get(node, "none"), two.seeker.get(node, "none")
+            answers.setdefault("seeker_failure", []).append(Disagreement(episode, None, node, why, other))
+        answers.setdefault("success", []).append(
+            Disagreement(episode, None, None, _yes(bool(one.success)), _yes(bool(two.success)))
+        )
+    return tuple(_agreement(question, some) for question, some in answers.items())
+
+
+def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Agreement | None:
+    """The automatic success against what people said of the same dialogues (paper VI-C).
+
+    People are reviewers and those who played the provider; None if nobody has said anything.
+    """
+    by_id = {one.episode.id: one.scores for one in scored}
+    verdicts: dict[tuple[str, str], bool] = {}
+    for row in judgments:
+        if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in by_id:
+            verdicts[row.episode_id or "", row.annotator] = bool(row.value["success"])
+    answers = [
+        Disagreement(
+            episode, None, None, _yes(by_id[episode].success), _yes(said), by_id[episode].needs_judge
+        )
+        for (episode, _), said in verdicts.items()
+    ]
+    return _agreement("automatic", answers) if answers else None
+
+
+def _finished(reviews: Reviews, turns: Turns) -> dict[tuple[str, str], Review]:
+    return {place: review for place, review in reviews.items() if review.done and place[0] in turns}
+
+
+def _provider_turns(turns: Sequence[Turn]) -> list[int]:
+    return [turn.number for turn in turns if turn.seat == PROVIDER and turn.number > 0]
+
+
+def _yes(said: bool) -> str:
+    return "yes" if said else "no"
+
+
+def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> ErrorRate:
+    interval = cluster_bootstrap([100.0 * one for one in wrong], clusters)
+    return ErrorRate(error, sum(wrong), interval)
+
+
+def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:
+    observed, kappa = cluster_kappa(
+        [answer.first for answer in answers],
+        [answer.second for answer in answers],
+        [answer.episode_id for answer in answers],
+    )
+    differing = tuple(answer for answer in answers if answer.first != answer.second)
+    return Agreement(question=question, observed=observed, kappa=kappa, disagreements=differing)
+
+
+def cluster_kappa(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[Interval, Interval]:
+    """Observed agreement and Cohen's kappa, with percentile intervals from resampling whole clusters.
+
+    Raises:
+        ValueError: if there is nothing to compare or the lengths differ.
+    """
+    if not first or not len(first) == len(second) == len(clusters):
+        raise ValueError("agreement needs lists of one length, not empty")
+    label = {name: number for number, name in enumerate(dict.fromkeys((*first, *second)))}
+    place = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    tables = np.zeros((len(place), len(label), len(label)))
+    for one, two, cluster in zip(first, second, clusters, strict=True):
+        tables[place[cluster], label[one], label[two]] += 1
+    drawn = np.random.default_rng(seed).multinomial(
+        len(place), np.full(len(place), 1 / len(place)), size=resamples
+    )
+    sums = np.concatenate([tables.sum(axis=0)[None], np.tensordot(drawn, tables, axes=1)])
+    total = sums.sum(axis=(1, 2))
+    observed = np.trace(sums, axis1=1, axis2=2) / total
+    expected = (sums.sum(axis=1) * sums.sum(axis=2)).sum(axis=1) / total**2
+    certain = np.isclose(expected, 1)
+    kappa = np.where(certain, 1.0, (observed - expected) / np.where(certain, 1.0, 1 - expected))
+    return _percentile(observed, len(first)), _percentile(kappa, len(first))
+
+
+def _percentile(series: npt.NDArray[np.float64], n: int) -> Interval:
+    """The first is the estimate, the others are what resampling gave."""
+    low, high = np.quantile(series[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(series[0]), float(low), float(high), n)

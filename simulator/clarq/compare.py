@@ -1,0 +1,125 @@
+"""Two runs side by side on the items they share: paired differences, and the items where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulator.clarq.report import Scored
+from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, wilson
+from trees import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One item as both runs played it."""
+
+    first: Scored
+    second: Scored
+
+    @property
+    def change(self) -> int:
+        """1 if only the second succeeded, -1 if only the first did, else 0."""
+        return int(self.second.scores.success) - int(self.first.scores.success)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One metric in both runs.
+
+    Attributes:
+        metric: ``success``, ``aqd`` or ``aql``.
+        first: in the first run, over the shared items.
+        second: in the second.
+        difference: second minus first, paired, with a bootstrap interval.
+        p: two-sided exact McNemar test of success; None for the other metrics.
+    """
+
+    metric: str
+    first: Interval
+    second: Interval
+    difference: Interval
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs on the items they share, in one language.
+
+    Attributes:
+        pairs: the shared items, in the order of the first run.
+        differences: S, D and L.
+        gained: items that only the second run succeeds on.
+        lost: items that only the first run succeeds on.
+    """
+
+    language: Language
+    pairs: tuple[Pair, ...]
+    differences: tuple[Difference, ...]
+    gained: int
+    lost: int
+
+    @property
+    def differing(self) -> tuple[Pair, ...]:
+        """The items on which one succeeds and the other does not, those gained first."""
+        return tuple(sorted((pair for pair in self.pairs if pair.change), key=lambda pair: -pair.change))
+
+
+def compare(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Comparison, ...]:
+    """Compare two runs, one comparison per language; empty if they share no item.
+
+    Episodes are paired by the item's content; several plays of one item in their order.
+    """
+    groups: dict[Language, list[Pair]] = {}
+    for pair in pairs(first, second):
+        groups.setdefault(pair.first.task.language, []).append(pair)
+    return tuple(_comparison(language, some) for language, some in groups.items())
+
+
+def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]:
+    """The plays of the same items in two runs, in the order of the first."""
+    waiting: dict[str, list[Scored]] = {}
+    for one in sorted(second, key=_repeat):
+        waiting.setdefault(one.episode.item_hash, []).append(one)
+    partner: dict[str, Scored] = {}
+    for one in sorted(first, key=_repeat):
+        if same := waiting.get(one.episode.item_hash):
+            partner[one.episode.id] = same.pop(0)
+    return tuple(Pair(one, partner[one.episode.id]) for one in first if one.episode.id in partner)
+
+
+def _repeat(one: Scored) -> int:
+    return one.episode.repeat
+
+
+def _comparison(language: Language, some: Sequence[Pair]) -> Comparison:
+    return Comparison(
+        language=language,
+        pairs=tuple(some),
+        differences=(_success(some), _mean("aqd", some), _mean("aql", some)),
+        gained=sum(pair.change == 1 for pair in some),
+        lost=sum(pair.change == -1 for pair in some),
+    )
+
+
+def _success(some: Sequence[Pair]) -> Difference:
+    one = [pair.first.scores.success for pair in some]
+    two = [pair.second.scores.success for pair in some]
+    return Difference(
+        metric="success",
+        first=wilson(sum(one), len(one)),
+        second=wilson(sum(two), len(two)),
+        difference=paired_bootstrap(one, two),
+        p=mcnemar(one, two),
+    )
+
+
+def _mean(metric: str, some: Sequence[Pair]) -> Difference:
+    one = [float(getattr(pair.first.scores, metric)) for pair in some]
+    two = [float(getattr(pair.second.scores, metric)) for pair in some]
+    return Difference(
+        metric=metric,
+        first=bootstrap_mean(one),
+        second=bootstrap_mean(two),
+        difference=paired_bootstrap(one, two),
+    )
