@@ -1,0 +1,303 @@
+"""An in-memory stand-in for the runner's sessions: one small task, a provider that gives nodes in order."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from simulator.errors import ConflictError, SeatError
+from simulator.seats import Line, Reply
+from trees import OPENING, Background, Frontier, Node, Tree
+
+GREETING = {"en": "What can I do for you?", "zh": "有什么可以帮你？"}
+SECRET = "Xyzzy-plum"
+TREE = Tree(
+    opening=f"{SECRET}-opening: take the lantern to the hill and light it when the time is right.",
+    nodes=(
+        Node("1", f"{SECRET}-one: the lantern is the copper one from the boathouse.", "Which lantern is meant."),
+        Node("1.1", f"{SECRET}-deep: its wick has to be soaked in <b>pine</b> oil first.", "What the wick needs."),
+        Node("2", f"{SECRET}-two: the hill is the one with the broken mill.", "Which hill is meant."),
+        Node("3", f"{SECRET}-three: the time is right when the second bell rings.", None),
+    ),
+)
+BACKGROUND = Background(
+    role="You keep the lamps of a small harbour town.",
+    task="Light the signal lamp for the fishing boats. {{7*7}} ${7*7} <img src=x onerror=alert(1)>",
+    items=("Copper lantern", "Brass lantern", "Pine oil"),
+    skills=("Light a lamp", "Row a boat"),
+    scenes=("Boathouse", "Mill hill", "Chapel hill"),
+)
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    task_id: str
+    type: int
+    type_name: str
+    title: str
+    uncertainties: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Opponent:
+    name: str
+    label: str
+    available: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProviderNode:
+    index: str
+    text: str
+    explanation: str | None
+    state: str
+
+
+@dataclass(frozen=True)
+class ProviderTree:
+    opening: str
+    opened: bool
+    nodes: tuple[ProviderNode, ...]
+    multi: bool
+
+
+@dataclass(frozen=True)
+class SeatView:
+    episode_id: str
+    seat: str
+    language: str
+    number: int
+    lines: tuple[Line, ...]
+    my_turn: bool
+    waiting_for: str | None
+    ended: bool
+    ending: str | None
+    seeker_turns: int
+    turn_limit: int
+    background: Background
+    tree: ProviderTree | None
+    warning: str | None
+
+
+@dataclass(frozen=True)
+class ReplayStep:
+    number: int
+    seat: str
+    text: str
+    gave: tuple[str, ...]
+    type: int | None
+    reason: str
+    available_before: tuple[str, ...]
+    available_after: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DialogueScores:
+    success: bool | None
+    needs_judge: bool
+    obtained: tuple[str, ...]
+    missing: tuple[str, ...]
+    aqd: float
+    aql: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    lines: tuple[Line, ...]
+    steps: tuple[ReplayStep, ...]
+    nodes: tuple[ProviderNode, ...]
+    opening: str
+    scores: DialogueScores
+
+
+@dataclass
+class _Episode:
+    language: str
+    seats: dict[str, str]
+    options: dict
+    lines: list[Line] = field(default_factory=list)
+    gave: list[tuple[str, ...]] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
+    judged: dict[str, bool] = field(default_factory=dict)
+    ended: str | None = None
+    frontiers: list[Frontier] = field(default_factory=list)
+
+
+class FakeSessions:
+    def __init__(self) -> None:
+        self.episodes: dict[str, _Episode] = {}
+        self._count = itertools.count(1)
+
+    def catalog(self, language):
+        words = ("Lamp", "Bridge") if language == "en" else ("灯", "桥")
+        kinds = ("Make a light", "Cross a river") if language == "en" else ("点灯", "过河")
+        return tuple(
+            CatalogEntry(f"task-{t}-{n}", t, kinds[t - 1], f"{words[t - 1]} {n}", 4, 2)
+            for t in (1, 2)
+            for n in (1, 2)
+        )
+
+    def opponents(self, seat):
+        name = "offline/experts" if seat == "provider" else "offline/seeker"
+        return (
+            Opponent(name, "Built-in expert", True, ""),
+            Opponent("openai/gpt-4o", "gpt-4o", False, "OPENAI_API_KEY is not set"),
+            Opponent("person", "Person", True, ""),
+        )
+
+    async def start(self, *, task_id, language, seats, options=None):
+        episode_id = f"episode-{next(self._count)}"
+        episode = _Episode(language, dict(seats), dict(options or {}))
+        episode.frontiers.append(Frontier(TREE))
+        self._add(episode, "provider", GREETING[language], ())
+        self.episodes[episode_id] = episode
+        self._advance(episode)
+        return episode_id
+
+    async def view(self, episode_id, seat):
+        episode = self.episodes[episode_id]
+        due = self._due(episode)
+        spoken = sum(line.seat == "seeker" for line in episode.lines)
+        return SeatView(
+            episode_id=episode_id,
+            seat=seat,
+            language=episode.language,
+            number=len(episode.lines),
+            lines=tuple(episode.lines),
+            my_turn=due == seat,
+            waiting_for=None if due in (None, seat) else due,
+            ended=episode.ended is not None,
+            ending=episode.ended,
+            seeker_turns=spoken,
+            turn_limit=14,
+            background=BACKGROUND,
+            tree=self._tree(episode) if seat == "provider" else None,
+            warning=None,
+        )
+
+    async def submit(self, episode_id, seat, reply: Reply):
+        episode = self.episodes[episode_id]
+        if reply.key in episode.keys:
+            return await self.view(episode_id, seat)
+        number = reply.trace.get("number", len(episode.lines))
+        if self._due(episode) != seat or number != len(episode.lines):
+            raise ConflictError("the dialogue has moved on")
+        if seat == "provider":
+            self._provide(episode, reply)
+        else:
+            if not reply.text.strip():
+                raise SeatError("say something", "seeker")
+            self._add(episode, seat, reply.text, ())
+        episode.keys[reply.key] = number
+        self._advance(episode)
+        return await self.view(episode_id, seat)
+
+    async def judge(self, episode_id, seat, success, key):
+        self.episodes[episode_id].judged.setdefault(key, success)
+
+    async def replay(self, episode_id, seat):
+        episode = self.episodes[episode_id]
+        if episode.ended is None:
+            raise ConflictError("the dialogue is not over")
+        given = episode.frontiers[-1].given
+        missing = tuple(node.index for node in TREE.nodes if node.index not in given)
+        answers = sum(line.seat == "provider" for line in episode.lines) - 1
+        asked = [len(line.text.split()) - 1 for line in episode.lines if line.seat == "seeker"]
+        return Replay(
+            lines=tuple(episode.lines),
+            steps=tuple(
+                ReplayStep(
+                    number,
+                    line.seat,
+                    line.text,
+                    episode.gave[number],
+                    2 if line.seat == "provider" and number else None,
+                    "It names the thing." if line.seat == "provider" else "",
+                    tuple(n.index for n in episode.frontiers[number].available),
+                    tuple(n.index for n in episode.frontiers[number + 1].available),
+                )
+                for number, line in enumerate(episode.lines)
+            ),
+            nodes=self._tree(episode).nodes,
+            opening=TREE.opening,
+            scores=DialogueScores(
+                not missing, bool(missing), given, missing, answers - 5.0, sum(asked) / max(1, len(asked))
+            ),
+        )
+
+    def _add(self, episode, seat, text, gave):
+        frontier = episode.frontiers[-1]
+        if gave == (OPENING,):
+            frontier = frontier.open()
+        elif gave:
+            frontier = frontier.give(gave)
+        episode.lines.append(Line(seat, text))
+        episode.gave.append(gave)
+        episode.frontiers.append(frontier)
+
+    def _due(self, episode):
+        if episode.ended:
+            return None
+        return "seeker" if episode.lines[-1].seat == "provider" else "provider"
+
+    def _advance(self, episode):
+        last = episode.lines[-1]
+        spoken = sum(line.seat == "seeker" for line in episode.lines)
+        bye = any(word in last.text.lower() for word in ("goodbye", "再见"))
+        if last.seat == "seeker" and bye:
+            episode.ended = "completed"
+            return
+        if last.seat == "provider" and spoken >= 14:
+            episode.ended = "truncated"
+            return
+        due = self._due(episode)
+        if episode.seats.get(due) == "person":
+            return
+        if due == "seeker":
+            more = episode.frontiers[-1].available or not episode.frontiers[-1].opened
+            self._add(episode, "seeker", "How is it done? Which one?" if more else "Thanks, goodbye!", ())
+        else:
+            self._give(episode)
+        self._advance(episode)
+
+    def _give(self, episode):
+        frontier = episode.frontiers[-1]
+        if not frontier.opened:
+            self._add(episode, "provider", TREE.opening, (OPENING,))
+        elif frontier.available:
+            node = frontier.available[0]
+            self._add(episode, "provider", f"Sure. {node.text}", (node.index,))
+        else:
+            self._add(episode, "provider", "You have collected enough.", ())
+
+    def _provide(self, episode, reply):
+        gave = tuple((reply.move or {}).get("give", ()))
+        if not gave:
+            if not reply.text.strip():
+                raise SeatError("say something", "provider")
+            self._add(episode, "provider", reply.text, ())
+            return
+        texts = {OPENING: TREE.opening} | {node.index: node.text for node in TREE.nodes}
+        frontier = episode.frontiers[-1]
+        allowed = {n.index for n in frontier.available} if frontier.opened else {OPENING}
+        if not set(gave) <= allowed or (len(gave) > 1 and not episode.options.get("multi")):
+            raise SeatError(f"node {gave[0]} cannot be given now", "provider")
+        middle = " ".join(texts[index] for index in gave)
+        parts = (reply.move.get("before", ""), middle, reply.move.get("after", ""))
+        self._add(episode, "provider", " ".join(part for part in parts if part), gave)
+
+    def _tree(self, episode):
+        frontier = episode.frontiers[-1]
+        available = {node.index for node in frontier.available}
+        nodes = tuple(
+            ProviderNode(
+                node.index,
+                node.text,
+                node.explanation,
+                "given" if node.index in frontier.given else "available" if node.index in available else "locked",
+            )
+            for node in TREE.nodes
+        )
+        return ProviderTree(TREE.opening, frontier.opened, nodes, bool(episode.options.get("multi")))

@@ -1,0 +1,221 @@
+"""What the players' pages can ask of the server: show a page, begin a dialogue, move, judge.
+
+Every call comes from a browser, so nothing in it is believed: its form is checked here, its right by the
+signed token. A call answers with a whole page made from `Sessions.view`, never from what the call said.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from simulator.clarq.views import SeatView
+from simulator.errors import AskbackError, ConflictError, InputError, SeatError
+from simulator.seats import Reply
+from ui.i18n import LANGUAGES, strings
+from ui.ports import PERSON, PROVIDER, SEATS, Sessions, opposite
+from ui.render.frame import Frame, message_page
+from ui.render.home import home_page
+from ui.render.play import Company, Invitation, Notice, play_page
+from ui.render.result import result_page
+from ui.tokens import Pass, Signer, TokenError
+
+log = logging.getLogger(__name__)
+
+Answer = dict[str, Any]
+
+
+class _Call(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    language: str = Field(default="en", max_length=16)
+    path: str = Field(default="/", max_length=200)
+    query: str = Field(default="", max_length=2000)
+
+
+class StartCall(_Call):
+    """Begin a dialogue."""
+
+    seat: Literal["seeker", "provider"]
+    dialogue_language: Literal["en", "zh"]
+    task_id: str = Field(default="", max_length=200)
+    opposite: str = Field(max_length=200)
+    multi: bool = False
+
+
+class SendCall(_Call):
+    """A person's turn.
+
+    Attributes:
+        render: id of the page render the turn was written on; with `number` the idempotency key.
+        number: number that the turn was to have when the page was rendered.
+    """
+
+    render: str = Field(pattern=r"^[\w-]{8,64}$")
+    number: int = Field(ge=0, le=10_000)
+    text: str = Field(default="", max_length=4000)
+    give: tuple[str, ...] = Field(default=(), max_length=50)
+    before: str = Field(default="", max_length=1000)
+    after: str = Field(default="", max_length=1000)
+    seconds: float | None = Field(default=None, ge=0, le=1e7)
+
+
+class JudgeCall(_Call):
+    """The provider's verdict on an ended dialogue."""
+
+    render: str = Field(pattern=r"^[\w-]{8,64}$")
+    success: bool
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The calls, on live objects.
+
+    Attributes:
+        research: path of the researchers' pages; None if they are not there.
+    """
+
+    sessions: Sessions
+    signer: Signer
+    research: str | None = None
+
+    async def home(self, call: Mapping[str, Any]) -> Answer:
+        """The home page."""
+        asked = _Call.model_validate(call)
+        frame = self._frame(asked, active="home")
+        catalogs = {language: self.sessions.catalog(language) for language in LANGUAGES}
+        opponents = {seat: self.sessions.opponents(seat) for seat in SEATS}
+        return {"html": home_page(frame, catalogs, opponents)}
+
+    async def start(self, call: Mapping[str, Any]) -> Answer:
+        """Begin a dialogue; answers with the address of its page, or with the problem in words."""
+        try:
+            asked = StartCall.model_validate(call)
+            episode_id = await self._start(asked)
+        except (AskbackError, ValidationError) as error:
+            log.warning("a dialogue could not be started: %s", error)
+            return {"problem": _words(error, call)}
+        company = asked.opposite == PERSON
+        seat = Pass(episode_id, asked.seat, person_opposite=company, host=company)
+        return {"go": _address(self.signer.sign(seat))}
+
+    async def _start(self, asked: StartCall) -> str:
+        known = [entry.task_id for entry in self.sessions.catalog(asked.dialogue_language)]
+        if not known:
+            raise InputError(strings(asked.language)("home.no_tasks"))
+        # Which task a person is surprised with is nothing that a run has to reproduce.
+        task_id = asked.task_id or random.SystemRandom().choice(known)
+        return await self.sessions.start(
+            task_id=task_id,
+            language=asked.dialogue_language,
+            seats={asked.seat: PERSON, opposite(asked.seat): asked.opposite},
+            options={"multi": asked.multi},
+        )
+
+    async def page(self, call: Mapping[str, Any]) -> Answer:
+        """The page of the dialogue that the call's token belongs to."""
+        asked = _Call.model_validate(call)
+        try:
+            seat = self._seat(asked)
+        except TokenError:
+            return {"html": message_page(self._frame(asked), "bad_link")}
+        try:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return {"html": message_page(self._frame(asked), "gone")}
+        return await self._shown(asked, seat, view)
+
+    async def send(self, call: Mapping[str, Any]) -> Answer:
+        """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
+        asked = SendCall.model_validate(call)
+        try:
+            seat = self._seat(asked)
+        except TokenError:
+            return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
+        texts = strings(asked.language)
+        notice = None
+        try:
+            view = await self.sessions.submit(seat.episode_id, seat.seat, _reply(asked, seat))
+        except ConflictError:
+            notice = Notice(texts("play.conflict"))
+        except (SeatError, InputError) as error:
+            notice = Notice(str(error), "problem")
+        if notice is not None:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
+        return {"accepted": notice is None} | await self._shown(asked, seat, view, notice)
+
+    async def judge(self, call: Mapping[str, Any]) -> Answer:
+        """Note the provider's verdict."""
+        asked = JudgeCall.model_validate(call)
+        seat = self._seat(asked)
+        if seat.seat != PROVIDER:
+            raise TokenError("only the provider judges the seeker")
+        await self.sessions.judge(seat.episode_id, seat.seat, asked.success, f"{asked.render}.judge")
+        return {"accepted": True}
+
+    async def state(self, token: str) -> Answer:
+        """Where a dialogue stands, for a page that waits.
+
+        Raises:
+            TokenError: if the token is not ours.
+        """
+        seat = self.signer.read(token)
+        view = await self.sessions.view(seat.episode_id, seat.seat)
+        return {
+            "number": view.number,
+            "my_turn": view.my_turn,
+            "ended": view.ended,
+            "warning": view.warning is not None,
+        }
+
+    def _seat(self, asked: _Call) -> Pass:
+        return self.signer.read(parse_qs(asked.query).get("t", [""])[0])
+
+    def _frame(self, asked: _Call, active: str = "") -> Frame:
+        return Frame(strings(asked.language), asked.path, asked.query, self.research, active)
+
+    async def _shown(self, asked: _Call, seat: Pass, view: SeatView, notice: Notice | None = None) -> Answer:
+        frame = self._frame(asked)
+        render_id = secrets.token_urlsafe(12)
+        if view.ended:
+            replay = await self.sessions.replay(seat.episode_id, seat.seat)
+            return {"html": result_page(frame, view, replay, render_id=render_id)}
+        table = Company(seat.person_opposite, self._invitation(seat, view) if seat.host else None)
+        return {"html": play_page(frame, view, table, render_id=render_id, notice=notice)}
+
+    def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
+        other = opposite(seat.seat)
+        link = _address(self.signer.sign(Pass(seat.episode_id, other, person_opposite=True)))
+        # The provider's first line is a fixed greeting: it does not show that anybody has come.
+        silent = sum(line.seat == other for line in view.lines) <= (1 if other == PROVIDER else 0)
+        return Invitation(link, fresh=silent)
+
+
+def _reply(asked: SendCall, seat: Pass) -> Reply:
+    move = None
+    if seat.seat == PROVIDER:
+        move = {"give": list(asked.give), "before": asked.before.strip(), "after": asked.after.strip()}
+    return Reply(
+        text="" if asked.give else asked.text.strip(),
+        move=move,
+        trace={"number": asked.number},
+        key=f"{asked.number}.{asked.render}",
+        seconds=asked.seconds,
+    )
+
+
+def _address(token: str) -> str:
+    return f"/play?{urlencode({'t': token})}"
+
+
+def _words(error: Exception, call: Mapping[str, Any]) -> str:
+    if isinstance(error, ValidationError):
+        return strings(str(call.get("language", "")))("app.failed")
+    return str(error)

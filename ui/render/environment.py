@@ -1,0 +1,39 @@
+"""The template environment: every value is escaped, an unknown name is an error."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ui.i18n import Strings
+
+_FOLDER = Path(__file__).parent.parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """The one environment; its templates cannot put anything unescaped on a page but their own markup."""
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["browser_texts"] = browser_texts
+    return made
+
+
+def browser_texts(texts: Strings) -> str:
+    """The texts that our script shows by itself, as JSON."""
+    wanted = texts.under("app") | {"empty": texts("play.empty"), "sending": texts("play.sending")}
+    return json.dumps(wanted, ensure_ascii=False)
+
+
+def render(template: str, texts: Strings, **context: object) -> str:
+    """The HTML of ``templates/{template}.html.jinja`` with the texts as ``t``."""
+    return environment().get_template(f"{template}.html.jinja").render(t=texts, **context)

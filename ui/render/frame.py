@@ -1,0 +1,50 @@
+"""What frames every page: the bar on top, the language switch, the foot. Researchers' pages use it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+from ui.i18n import LANGUAGES, Strings
+from ui.render.environment import render
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the frame of a page needs to know.
+
+    Attributes:
+        texts: the interface's texts.
+        path: the page's path, for the language switch.
+        query: its query string, without the leading ``?``.
+        research: where the researchers' pages are; None if there are none.
+        active: the entry of the bar that is this page (``home``, ``research``), or empty.
+    """
+
+    texts: Strings
+    path: str = "/"
+    query: str = ""
+    research: str | None = None
+    active: str = ""
+
+    @property
+    def switch(self) -> str:
+        """The link to the same page in the other language."""
+        other = next(language for language in LANGUAGES if language != self.texts.language)
+        kept = [(name, value) for name, value in parse_qsl(self.query) if name != "lang"]
+        return f"{self.path}?{urlencode([*kept, ('lang', other)])}"
+
+    @property
+    def other_language(self) -> str:
+        """Tag of the language that the switch leads to."""
+        return next(language for language in LANGUAGES if language != self.texts.language)
+
+
+def top_bar(frame: Frame) -> str:
+    """The bar on top alone, for pages whose body is made of Gradio components."""
+    return render("topbar", frame.texts, frame=frame)
+
+
+def message_page(frame: Frame, name: str) -> str:
+    """A page that says in a friendly way that something is not possible (``message.{name}_title``)."""
+    return render("message", frame.texts, frame=frame, name=name)

@@ -1,0 +1,93 @@
+"""The page of a dialogue that has ended: scores, what was found out, and the replay."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from simulator.clarq.views import ProviderNode, Replay, ReplayStep, SeatView
+from trees import OPENING
+from ui.i18n import Strings
+from ui.ports import PROVIDER
+from ui.render.environment import render
+from ui.render.frame import Frame
+from ui.render.tree import branches
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One turn in the replay.
+
+    Attributes:
+        did: what the turn did to the tree, in words; empty for a seeker's turn.
+        heard: how the seeker was understood; empty if nobody noted it.
+        why: the reason given.
+        choices: what could have been given.
+    """
+
+    step: ReplayStep
+    did: str
+    heard: str
+    why: str
+    choices: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One piece of information and whether the seeker got it."""
+
+    node: ProviderNode
+    obtained: bool
+
+
+def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str) -> str:
+    """The result as the person in the seat of `view` sees it."""
+    missing = set(replay.scores.missing)
+    opened = any(OPENING in step.gave for step in replay.steps)
+    return render(
+        "result",
+        frame.texts,
+        frame=frame,
+        view=view,
+        replay=replay,
+        scores=replay.scores,
+        render_id=render_id,
+        findings=[Finding(node, node.index not in missing) for node in replay.nodes],
+        needed=len(replay.nodes) + 1,
+        moments=[moment(frame.texts, step) for step in replay.steps],
+        tree=branches(replay.opening, opened, replay.nodes),
+        steps=steps_data(replay),
+    )
+
+
+def moment(texts: Strings, step: ReplayStep) -> Moment:
+    """`step` in words."""
+    if step.seat != PROVIDER:
+        return Moment(step, "", "", texts("result.asked"), "")
+    if step.number == 0:
+        return Moment(step, "", "", texts("result.greeting"), "")
+    available = step.available_before
+    return Moment(
+        step,
+        _did(texts, step),
+        texts("result.type", type=texts(f"result.type_{step.type}")) if step.type else "",
+        step.reason or texts("result.no_reason"),
+        texts("result.available_then", nodes=", ".join(available))
+        if available
+        else texts("result.nothing_available"),
+    )
+
+
+def _did(texts: Strings, step: ReplayStep) -> str:
+    if OPENING in step.gave:
+        return texts("result.gave_opening")
+    if step.gave:
+        return texts("result.gave", nodes=", ".join(step.gave))
+    return texts("result.gave_nothing")
+
+
+def steps_data(replay: Replay) -> str:
+    """For the browser, as JSON: per turn, which nodes it gave and which could be given after it."""
+    return json.dumps(
+        [{"gave": list(step.gave), "available": list(step.available_after)} for step in replay.steps]
+    )

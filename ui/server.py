@@ -1,0 +1,117 @@
+"""The web app: a FastAPI parent, the players' pages on it as Gradio Blocks, and what other pages mount.
+
+Gradio's settings follow measurements and its source (6.25 to 6.31): no analytics, no run history, no
+public API, no limit of one call at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import gradio as gr
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.responses import Response
+
+from ui.actions import Actions
+from ui.i18n import strings
+from ui.pages import players_blocks
+from ui.ports import Sessions
+from ui.security import SameOrigin, Shell
+from ui.theme import theme
+from ui.tokens import Signer, TokenError
+
+STATIC = Path(__file__).parent / "static"
+RESEARCH = "/research"
+STYLES = ("askback.css", "home.css", "play.css", "result.css")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Blocks of their own at a path of their own (the researchers' pages)."""
+
+    path: str
+    blocks: gr.Blocks
+
+
+def create_server(sessions: Sessions, *, home: Path, mounts: Sequence[Mount] = ()) -> FastAPI:
+    """The whole web app.
+
+    Args:
+        sessions: the episodes with people in them.
+        home: the data home; the secret that signs links lives there.
+        mounts: further pages; one at `RESEARCH` is linked from the players' pages.
+    """
+    app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
+    research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
+    actions = Actions(sessions, Signer.at(home), research)
+    _add_routes(app, actions)
+    for mount in mounts:
+        mount_blocks(app, mount.blocks, mount.path)
+    # Last: what is mounted at / answers everything that nothing before it has answered.
+    mount_blocks(app, players_blocks(actions), "/")
+    app.add_middleware(Shell, head=page_head)
+    app.add_middleware(SameOrigin)
+    return app
+
+
+def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
+    """Mount `blocks` with the settings that every Gradio page of Askback has."""
+    blocks.max_threads = 40
+    blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
+    gr.mount_gradio_app(
+        app,
+        blocks,
+        path=path,
+        enable_monitoring=False,
+        run_history=False,
+        show_error=False,
+        footer_links=[],
+        allowed_paths=[],
+        max_file_size="1mb",
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        theme=theme(),
+    )
+
+
+def page_head(language: str) -> str:
+    """What our pages have in their head beside Gradio's: style, script, icon, description."""
+    texts = strings(language)
+    styles = "\n".join(f'<link rel="stylesheet" href="{_versioned(name)}">' for name in STYLES)
+    return (
+        f'<meta name="description" content="{texts("app.tagline")}">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<link rel="icon" type="image/svg+xml" href="{_versioned("mark.svg")}">\n'
+        f"{styles}\n"
+        f'<script src="{_versioned("askback.js")}"></script>\n'
+        f"<noscript>{texts('app.noscript')}</noscript>"
+    )
+
+
+def _versioned(name: str) -> str:
+    return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+
+
+def _add_routes(app: FastAPI, actions: Actions) -> None:
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/api/state")
+    async def state(request: Request) -> Response:
+        try:
+            answer = await actions.state(request.headers.get("x-askback-seat", ""))
+        except TokenError:
+            return JSONResponse({"error": "unknown seat"}, status_code=403)
+        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    app.mount("/askback", StaticFiles(directory=STATIC), name="askback")

@@ -1,0 +1,110 @@
+"""Capability tokens: whoever holds the link may sit in that one seat of that one episode, nobody else.
+
+A token is ``payload.signature``: the payload names episode and seat, the signature is an HMAC-SHA256 under
+a secret that never leaves the server's data home.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+SECRET_FILE = "ui-secret.key"
+_PURPOSE = b"askback seat v1\n"
+
+
+class TokenError(Exception):
+    """The token is missing, damaged or was signed by another server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What a token entitles to.
+
+    Attributes:
+        episode_id: the episode.
+        seat: the seat in it.
+        person_opposite: whether a second person sits opposite.
+        host: whether its holder began the episode, and so may see the link for the second person.
+    """
+
+    episode_id: str
+    seat: str
+    person_opposite: bool = False
+    host: bool = False
+
+
+class Signer:
+    """Makes and reads tokens under one secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    @classmethod
+    def at(cls, home: Path) -> Signer:
+        """The signer of the data home `home`; its secret is made on first use, readable by its owner only."""
+        return cls(_secret(home / SECRET_FILE))
+
+    def sign(self, seat: Pass) -> str:
+        """The token for `seat`."""
+        fields = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
+        payload = json.dumps(fields, separators=(",", ":")).encode()
+        return f"{_encode(payload)}.{_encode(self._mac(payload))}"
+
+    def read(self, token: str) -> Pass:
+        """What `token` entitles to.
+
+        Raises:
+            TokenError: if it is not a token that this server signed.
+        """
+        payload, signature = _split(token)
+        if not hmac.compare_digest(signature, self._mac(payload)):
+            raise TokenError("the link was not made by this server")
+        episode_id, seat, person_opposite, host = json.loads(payload)
+        return Pass(episode_id, seat, bool(person_opposite), bool(host))
+
+    def _mac(self, payload: bytes) -> bytes:
+        return hmac.new(self._secret, _PURPOSE + payload, hashlib.sha256).digest()
+
+
+def _split(token: str) -> tuple[bytes, bytes]:
+    head, dot, tail = token.partition(".")
+    if not dot:
+        raise TokenError("the link is incomplete")
+    try:
+        return _decode(head), _decode(tail)
+    except (binascii.Error, ValueError) as error:
+        raise TokenError("the link is damaged") from error
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> bytes:
+    padded = text + "=" * (-len(text) % 4)
+    return base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True)
+
+
+def _secret(path: Path) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Linked into place whole: two servers starting at once must not read half a secret.
+    if not path.exists():
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_bytes()
