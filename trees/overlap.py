@@ -33,8 +33,8 @@ _ENGLISH_COMMON = _words(
     were what when where which while who will with would you your able but head kind"""
 )
 _CHINESE_COMMON = _words(
-    """你需 需要 要去 应该 该去 你应 你可 可以 以在 因为 为只 只有 有这 这个 这里 那里 以去 以到 要到 要用 要使
-    使用 该使 该用 你要 的是 就是 这样 才能 能够 必须 选择 购买 前往 然后 首先 最后"""
+    """你需 需要 要去 应该 该去 你应 你可 可以 以在 因为 为只 只有 有这 这个 这里 那里 以去 以到 要到 要用
+    要使 使用 该使 该用 你要 的是 就是 这样 才能 能够 必须 选择 购买 前往 然后 首先 最后"""
 )
 
 

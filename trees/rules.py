@@ -182,6 +182,7 @@ def _explanations(draft: Draft) -> list[tuple[str, str]]:
 
 
 def list_fields(draft: Draft) -> list[tuple[str, tuple[str, ...]]]:
+    """Items, skills and scenes with their names."""
     background = draft.background
     return [("items", background.items), ("skills", background.skills), ("scenes", background.scenes)]
 

@@ -1,0 +1,191 @@
+"""`askback check` and `askback data`; `app.py` mounts them. Bad input leaves as `InputError`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from simulator import datasets
+from simulator.clarq.registry import BENCHMARK, register
+from simulator.datasets import Added
+from simulator.errors import InputError
+from trees.checks import RULES, SET_RULES, check_builtin, check_paths
+from trees.faults import Fault
+from trees.sources import find_task_files, is_task_file
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """What `askback check` does with one kind of file.
+
+    Attributes:
+        kind: which files, in words.
+        find: the files of this kind in a folder; a file itself if it is of this kind.
+        check: all faults of such files, which belong together.
+    """
+
+    kind: str
+    find: Callable[[Path], tuple[Path, ...]]
+    check: Callable[[Sequence[Path]], tuple[Fault, ...]]
+
+
+def _find_tasks(path: Path) -> tuple[Path, ...]:
+    return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
+
+
+CHECKERS: tuple[Checker, ...] = (
+    Checker("ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)", _find_tasks, check_paths),
+)
+"""The kinds of files `askback check` knows; the first that finds a file gets it."""
+
+data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders; default: the built-in tasks.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Print what is checked, and stop.")] = False,
+) -> None:
+    """Name file, line and task of every fault. The exit code is 1 if there is an error."""
+    console = Console()
+    if rules:
+        console.print(_rules_table())
+        return
+    faults = check_files(paths) if paths else check_builtin()
+    if as_json:
+        typer.echo(json.dumps([asdict(fault) for fault in faults], ensure_ascii=False, indent=2))
+    else:
+        _print_faults(console, faults)
+    if any(fault.severity == "error" for fault in faults):
+        raise typer.Exit(1)
+
+
+def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
+    """All faults of the files in `paths` (files and folders), each checked by the checker of its kind."""
+    faults: list[Fault] = []
+    fruitless, taken = set(paths), set[Path]()
+    for checker in CHECKERS:
+        found = {path: checker.find(path) for path in paths}
+        fruitless -= {path for path, files in found.items() if files}
+        files = sorted({file for some in found.values() for file in some} - taken)
+        faults.extend(checker.check(files) if files else ())
+        taken.update(files)
+    known = "; ".join(checker.kind for checker in CHECKERS)
+    for path in fruitless:
+        problem = (
+            f"nothing here that can be checked; known are {known}" if path.exists() else "does not exist"
+        )
+        faults.append(Fault(str(path), "", 0, "format", problem))
+    return tuple(sorted(faults))
+
+
+@data_app.command("add")
+def data_add(
+    benchmark: Annotated[str, typer.Argument(help="Whose data: clarq.")],
+    path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
+    name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Accept data that are not the whole published set.")
+    ] = False,
+) -> None:
+    """Copy published data into your Askback folder, check them, and give them a name."""
+    if benchmark not in REGISTER:
+        raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(REGISTER)}")
+    REGISTER[benchmark](path, name or benchmark, partial)
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """List the data you have registered."""
+    console = Console()
+    registered = datasets.list_all()
+    if not registered:
+        console.print("No data are registered; see `askback data add --help`.")
+        return
+    table = Table("name", "benchmark", "holds", "added", "from")
+    for dataset in registered:
+        holds = "\n".join(f"{key}: {value}" for key, value in dataset.details.items())
+        cells = (dataset.name, dataset.benchmark, holds, dataset.added_at, dataset.source)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+
+
+@data_app.command("remove")
+def data_remove(name: Annotated[str, typer.Argument(help="The data's name.")]) -> None:
+    """Forget registered data and delete the copy; the original and the log stay as they are."""
+    dataset = datasets.remove(name)
+    typer.echo(f"Removed {dataset.name}.")
+
+
+def _add_clarq(path: Path, name: str, partial: bool) -> None:
+    added, reports = register(path, name, partial=partial)
+    _print_added(added)
+    table = Table("language", "tasks", "uncertainties", "depth", "as published")
+    for one in reports:
+        found = one.found
+        agrees = "yes" if not one.differences else "\n".join(one.differences)
+        counts = (_spell(found.uncertainties), _spell(found.depth))
+        table.add_row(one.language, str(found.tasks), *counts, agrees)
+    Console().print(table)
+
+
+REGISTER: dict[str, Callable[[Path, str, bool], None]] = {BENCHMARK: _add_clarq}
+"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether to accept a part."""
+
+
+def _print_added(added: Added) -> None:
+    if added.changed:
+        typer.echo(f"Registered as {added.dataset.name!r} in {added.dataset.folder}.")
+    else:
+        typer.echo(f"{added.dataset.name!r} holds the same files already; nothing has changed.")
+
+
+def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
+    if console.is_terminal:
+        for file, some in groupby(faults, key=lambda fault: fault.file):
+            console.print(_faults_table(file, tuple(some)))
+    else:
+        # A pipe gets one line per fault, to be searched or shown in an editor.
+        for fault in faults:
+            typer.echo(f"{fault.severity}: {fault}")
+    errors = sum(fault.severity == "error" for fault in faults)
+    typer.echo(f"{errors} errors, {len(faults) - errors} warnings" if faults else "No faults.")
+
+
+def _faults_table(file: str, faults: Sequence[Fault]) -> Table:
+    table = Table(title=Text(file), title_justify="left", box=SIMPLE)
+    for column in ("line", "task", "", "code"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("message", overflow="fold")
+    for fault in faults:
+        severity = Text(fault.severity, style="red" if fault.severity == "error" else "yellow")
+        line = str(fault.line) if fault.line else ""
+        table.add_row(line, Text(fault.task), severity, fault.code, Text(fault.message))
+    return table
+
+
+def _rules_table() -> Table:
+    table = Table("code", "severity", "finds")
+    table.add_row("format", "error", "A file or task cannot be read.")
+    for rule in RULES:
+        table.add_row(rule.code, rule.severity, inspect.getdoc(rule.find))
+    for set_rule in SET_RULES:
+        table.add_row(set_rule.code, set_rule.severity, inspect.getdoc(set_rule.find))
+    return table
+
+
+def _spell(counts: Mapping[int, int]) -> str:
+    return ", ".join(f"{value}: {count}" for value, count in counts.items())
