@@ -156,19 +156,20 @@ _INDEXES = (
     "CREATE INDEX events_by_kind ON events (kind)",
 )
 
-_APPEND_ONLY: dict[str, str] = {
-    "runs": "id",
-    "items": "hash",
-    "participants": "id",
-    "identities": "seq",
-    "episodes": "id",
-    "turns": "seq",
-    "endings": "episode_id",
-    "model_calls": "id",
-    "judgments": "id",
-    "scores": "seq",
-    "assignments": "seq",
-    "events": "seq",
+# Every set of columns by which INSERT OR REPLACE could find, and delete, a row.
+_APPEND_ONLY: dict[str, tuple[str, ...]] = {
+    "runs": ("id",),
+    "items": ("hash",),
+    "participants": ("id",),
+    "identities": ("participant_id, kind, value",),
+    "episodes": ("id", "run_id, item_hash, language, repeat, attempt"),
+    "turns": ("episode_id, number", "episode_id, key"),
+    "endings": ("episode_id",),
+    "model_calls": ("id",),
+    "judgments": ("id", "annotator, key"),
+    "scores": (),
+    "assignments": (),
+    "events": (),
 }
 
 _RULES = (
@@ -224,24 +225,30 @@ _VIEWS = (
 )
 
 
-def _guards(table: str, key: str) -> tuple[str, ...]:
+def _guards(table: str, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Triggers that make one table append-only."""
     refuse = "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
     closed = "WHEN NOT EXISTS (SELECT 1 FROM erase_permit)"
+    there = " OR ".join(
+        f"EXISTS (SELECT 1 FROM {table} WHERE {_same(columns)})" for columns in ("seq", *keys)
+    )
     return (
         f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {closed} {refuse}",
         f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {closed} {refuse}",
-        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {key} = NEW.{key}) {refuse}",
+        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} WHEN {there} {refuse}",
     )
+
+
+def _same(columns: str) -> str:
+    return " AND ".join(f"{column} = NEW.{column}" for column in columns.split(", "))
 
 
 @MIGRATIONS(name="001_first")
 def _first(db: Database) -> None:
     for statement in (*_TABLES, *_INDEXES, *_RULES, *_VIEWS):
         db.execute(statement)
-    for table, key in _APPEND_ONLY.items():
-        for statement in _guards(table, key):
+    for table, keys in _APPEND_ONLY.items():
+        for statement in _guards(table, keys):
             db.execute(statement)
 
 
