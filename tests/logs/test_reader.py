@@ -19,18 +19,8 @@ def played(writer: LogWriter, turn: Callable[..., Turn]) -> LogWriter:
     writer.put(Ending(episode_id="e0", status="completed"))
     writer.put(turn(0, episode_id="e1"))
     writer.put(Ending(episode_id="e1", status="failed", cause="infrastructure"))
-    writer.put(
-        Episode(
-            id="e1-again",
-            run_id="run",
-            item_hash="item",
-            language="en",
-            seats={},
-            seed=1,
-            repeat=1,
-            attempt=1,
-        )
-    )
+    here = {"item_hash": "item", "language": "en", "seats": {}, "seed": 1}
+    writer.put(Episode(id="e1-again", run_id="run", repeat=1, attempt=1, **here))
     writer.put(Run(id="run-2", benchmark="clarq", setup="H2L", seed=1))
     writer.put(Participant(id="p"))
     writer.put(Episode(id="other", run_id="run-2", participant_id="p", **here))
