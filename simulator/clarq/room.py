@@ -28,7 +28,7 @@ class ClarqRoom:
     """See `simulator.runner.rooms.Room`."""
 
     name = "clarq"
-    seats = (graph.SEEKER, graph.PROVIDER)
+    seats: tuple[str, ...] = (graph.SEEKER, graph.PROVIDER)
 
     @cached_property
     def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -1,0 +1,111 @@
+"""The front door: the `askback` command and the web app."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from logs import LogError, LogReader, LogWriter
+from logs.cli import export_command, log_app
+from logs.paths import default_path
+from personas.templates import TemplateError
+from simulator.clarq.audit import audit_provider
+from simulator.clarq.commands import check, data_app
+from simulator.clarq.run_command import LogOption, import_results_command, run_clarq, score_command
+from simulator.clarq.sessions import ClarqSessions
+from simulator.clarq.train_ranker import train_clarq_ranker
+from simulator.errors import AskbackError, InputError
+from simulator.home import home
+from simulator.models import ModelOptions
+from simulator.runner.build import Models
+from trees.faults import TaskError
+
+cli = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Simulate, play and score conversations in which somebody has to ask back.",
+)
+_run = typer.Typer(no_args_is_help=True, help="Play many episodes and score them.")
+_import = typer.Typer(no_args_is_help=True, help="Bring published results into the log.")
+_audit = typer.Typer(no_args_is_help=True, help="Compare a provider's decisions with logged ones.")
+_train = typer.Typer(no_args_is_help=True, help="Train what ships with coefficients.")
+
+_run.command("clarq")(run_clarq)
+_import.command("clarq-results")(import_results_command)
+_audit.command("provider")(audit_provider)
+_train.command("clarq-ranker")(train_clarq_ranker)
+cli.add_typer(_run, name="run")
+cli.command("score")(score_command)
+cli.command("check")(check)
+cli.add_typer(data_app, name="data")
+cli.add_typer(log_app, name="log")
+cli.command("export")(export_command)
+cli.add_typer(_import, name="import")
+cli.add_typer(_audit, name="audit")
+cli.add_typer(_train, name="train")
+
+
+@_run.callback()
+@_import.callback()
+@_audit.callback()
+@_train.callback()
+def _group() -> None:
+    """Keep a group of one command a group, so that the benchmark is always named."""
+
+
+@cli.command("app")
+def app_command(
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="port to listen on")] = 7860,
+    log: LogOption = None,
+) -> None:
+    """Start the web app: play in the browser, watch runs, review dialogues."""
+    path = log or default_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_busy(host, port)
+    with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
+        sessions = ClarqSessions(writer, reader, models)
+        _serve(sessions, writer, reader, host, port)
+
+
+def _serve(sessions: ClarqSessions, writer: LogWriter, reader: LogReader, host: str, port: int) -> None:
+    # Gradio takes seconds to import; no other command should wait for it.
+    import uvicorn
+
+    from ui.server import create_server
+
+    server = create_server(sessions, home=home())
+    Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
+    uvicorn.run(server, host=host, port=port, log_level="warning")
+
+
+def _refuse_busy(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"Cannot listen on {host}:{port} ({error.strerror}); choose another with --port."
+            ) from error
+
+
+def main() -> None:
+    """The `askback` command: a known error is one sentence on stderr and exit status 1."""
+    try:
+        cli()
+    except (AskbackError, LogError, TaskError, TemplateError) as error:
+        Console(stderr=True).print(f"[red]askback:[/red] {error}", markup=True, highlight=False)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.argv.append("app")
+    main()

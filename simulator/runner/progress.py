@@ -1,0 +1,70 @@
+"""What a run shows while it plays: a bar, the time left, and the scores so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import fmean
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from simulator.runner.batch import Tally
+
+
+class Show(Protocol):
+    """Takes the tally after every episode."""
+
+    def __call__(self, tally: Tally) -> None:
+        """Show `tally`."""
+        ...
+
+
+@contextmanager
+def progress_bar(console: Console, title: str, shown: dict[str, str]) -> Iterator[Show]:
+    """A progress bar with live scores.
+
+    Args:
+        console: where to draw.
+        title: what stands in front of the bar.
+        shown: metric -> its short name; these are averaged and shown behind the bar.
+    """
+    bar = Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[scores]}"),
+        console=console,
+    )
+    with bar:
+        task = bar.add_task(title, total=None, scores="")
+
+        def show(tally: Tally) -> None:
+            bar.update(task, total=tally.planned, completed=tally.done, scores=live_scores(tally, shown))
+
+        yield show
+
+
+def live_scores(tally: Tally, shown: dict[str, str]) -> str:
+    """Means so far, and how many episodes were aborted or failed."""
+    means = [
+        f"{short} {fmean(values):.3f}"
+        for metric, short in shown.items()
+        if (values := tally.scores.get(metric))
+    ]
+    bad = [
+        f"[red]{count} {status}[/red]"
+        for status in ("aborted", "failed")
+        if (count := tally.statuses.get(status))
+    ]
+    return "  ".join(means + bad)
