@@ -107,17 +107,25 @@ class Sessions:
             here = await self._advance(self._load(episode_id))
         return self._shown(here, seat)
 
-    async def submit(self, episode_id: str, seat: str, reply: Reply) -> Any:
+    async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
         """Take a person's reply, once: the same key is the same turn, whenever it arrives.
 
+        Args:
+            episode_id: the episode.
+            seat: the person's seat.
+            reply: what they say, with its idempotency key.
+            number: the turn it was written for, as the view said; None if any will do.
+
         Raises:
-            ConflictError: if it is not that seat's turn (another tab moved, the dialogue is over).
+            ConflictError: if it is not that seat's turn (another tab moved, the dialogue is over), or
+                that seat's turn has another number by now.
             SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
         """
         async with self._lock(episode_id):
             here = self._load(episode_id)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
-                if self._room.due(here.live, here.state) != seat:
+                stale = number is not None and number != len(here.turns)
+                if stale or self._room.due(here.live, here.state) != seat:
                     raise ConflictError("The dialogue has moved on; here is where it stands now.")
                 turn = self._room.accept(here.live, here.state, seat, reply)
                 try:
