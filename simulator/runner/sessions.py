@@ -58,7 +58,7 @@ class Sessions:
         self._warnings: dict[str, str] = {}
 
     async def start_item(
-        self, item: Any, seats: Mapping[str, str], options: Mapping[str, Any] | None = None
+        self, item: Any, seats: Mapping[str, str], options: Mapping[str, object] | None = None
     ) -> str:
         """Begin an episode of `item` and play it on to the first person's turn.
 
@@ -98,7 +98,7 @@ class Sessions:
         return episode.id
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """What a person in `seat` may see now; if a seat opposite is due (a restart, a fault), it moves first.
+        """What a person in `seat` may see now; a seat opposite that is due (a restart, a fault) moves first.
 
         Raises:
             NotInLog: if there is no such episode.
