@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
@@ -13,7 +14,7 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.sessions import Sessions
-from trees import Task
+from trees import Language, Task
 from trees.types import task_type
 
 # The models offered in the menu, and the environment variable that each needs.
@@ -38,22 +39,16 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Somebody who can sit in a seat.
+    """Somebody who can sit opposite a person.
 
     Attributes:
         name: as the log names it.
-        available: whether it can play now.
-        reason: why not: the environment variable that is to be set.
+        available: False if `requires`, an environment variable, is not set.
     """
 
     name: str
-    available: bool = True
-    reason: str = ""
-
-    @property
-    def label(self) -> str:
-        """How people name it."""
-        return self.name
+    available: bool
+    requires: str = ""
 
 
 class ClarqSessions(Sessions):
@@ -72,13 +67,13 @@ class ClarqSessions(Sessions):
         self._data = data
         self._env = env
 
-    def catalog(self, language: str) -> tuple[CatalogEntry, ...]:
+    def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
         """Every task in `language`, by type."""
         return tuple(
             CatalogEntry(
                 task_id=task.id,
                 type=task.type,
-                type_name=task_type(task.type).name(task.language),
+                type_name=task_type(task.type).name(language),
                 title=task.background.task,
                 uncertainties=task.tree.uncertainties,
                 depth=task.tree.depth,
@@ -87,16 +82,16 @@ class ClarqSessions(Sessions):
         )
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Who can sit in `seat`: the built-in one, a person, models whose key is in the environment."""
-        offline = "offline/experts" if seat == PROVIDER else "offline/seeker"
+        """Who can sit opposite a person in `seat`: the built-in one, a second person, models with a key."""
+        offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
         models = (Opponent(name, bool(self._env.get(key)), key) for name, key in _MENU)
-        return (Opponent(offline), Opponent("person"), *models)
+        return (Opponent(offline, True), Opponent("person", True), *models)
 
     async def start(
         self,
         *,
         task_id: str,
-        language: str,
+        language: Language,
         seats: Mapping[str, str],
         options: Mapping[str, Any] | None = None,
     ) -> str:
@@ -107,7 +102,7 @@ class ClarqSessions(Sessions):
         """
         return await self.start_item(self._task(task_id, language), seats, options)
 
-    def _task(self, task_id: str, language: str) -> Task:
+    def _task(self, task_id: str, language: Language) -> Task:
         for task in load_items(self._data, language):
             if task.id == task_id:
                 return task
