@@ -1,0 +1,46 @@
+# make app · make test · make check · make bench: each makes .venv first, with the pinned versions.
+PYTHON ?= python3
+PORT ?= 7860
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+
+export GRADIO_ANALYTICS_ENABLED := False
+export HF_HUB_OFFLINE := 1
+
+.PHONY: app test check bench clean
+
+app: $(VENV)/.app
+	$(BIN)/askback app --port $(PORT)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(TESTS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/askback check
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/bench_dialogues.py
+	$(BIN)/python tests/benchmarks/bench_log.py
+	$(BIN)/python tests/benchmarks/bench_experts.py
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Askback needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "This Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.app: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.app
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
