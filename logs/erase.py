@@ -1,0 +1,249 @@
+"""Erasing a person: what they said and who they are goes, the shape of the data stays.
+
+Gone afterwards: their outside identities; their details; the texts of their turns; their judgments;
+the details of their assignments and events; every model's prompt and answer in their episodes (both
+quote them). In whatever else belongs to their episodes, longer verbatim quotes of them are blotted out and
+the free text of every turn's payload goes. What stays: the pseudonym, numbers, times, scores, token counts
+and which tree nodes were given, so that counts, quotas and references still hold.
+
+Not reached from here: exports, backups, caches of model answers and copies made before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from logs.codec import encode, stored_columns
+from logs.connect import connect_for_writing, log_error
+from logs.reader import LogReader
+from logs.rows import Event
+from logs.schema import TABLES
+
+ERASED = "[erased]"
+"""Stands where a text was."""
+
+ERASED_JSON = '{"erased":true}'
+"""Stands where an object was."""
+
+RECEIPT = "participant.erased"
+"""Kind of the event that is left."""
+
+# A quote of fewer characters could be anybody's ("yes", "thank you").
+_QUOTE = 8
+# What remains of a payload's texts: labels and tree indices, such as 1.2 or follow_up.
+_LABEL = re.compile(r"[A-Za-z0-9_.:/+-]{1,40}")
+_INDEX = re.compile(r"[0-9.]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """What was erased.
+
+    Attributes:
+        episodes: ids of the person's episodes.
+        counts: rows changed, by table.
+        files_clean: False if others had the file open, or the disk had no room to write it anew, so that
+            remains of the old texts may still lie in it; erasing again afterwards cleans it.
+    """
+
+    participant_id: str
+    episodes: tuple[str, ...]
+    counts: dict[str, int]
+    files_clean: bool = True
+
+
+def erase_participant(path: Path, participant_id: str, *, reason: str = "") -> Erasure:
+    """Erase a person from the log at `path`, in one transaction, and leave a receipt event.
+
+    Raises:
+        NotInLog: there is no such participant; the message lists near ones.
+        LogError: the log cannot be written.
+    """
+    with LogReader(path) as reader:
+        reader.participant(participant_id)
+    try:
+        with closing(connect_for_writing(path, durable=True)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                erasure = _Eraser(connection, participant_id).erase(reason)
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+    except sqlite3.Error as error:
+        raise log_error(path, error, "erase from") from error
+    return replace(erasure, files_clean=_clean_files(path))
+
+
+def _clean_files(path: Path) -> bool:
+    """Take what remains of the old texts out of the files; whether that could be done."""
+    with closing(connect_for_writing(path, durable=True, busy_seconds=2.0)) as connection:
+        try:
+            # Pages that were split long ago still hold copies in their unused parts: write them all anew.
+            connection.execute("VACUUM")
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError:
+            return False
+    return not busy
+
+
+class _Eraser:
+    """One erasure within an open transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, participant_id: str) -> None:
+        self._connection = connection
+        self._person = participant_id
+        self._counts: dict[str, int] = {}
+
+    def erase(self, reason: str) -> Erasure:
+        self._connection.execute("INSERT INTO erase_permit VALUES (?)", [RECEIPT])
+        own = self._own_turns()
+        episodes = tuple(self._episodes(own))
+        texts = [text for _, text in own.values()]
+        quotes = _Quotes([*texts, *self._identities()])
+        self._erase_own(own)
+        self._scrub_episodes(episodes, quotes)
+        self._leave_receipt(episodes, reason)
+        self._connection.execute("DELETE FROM erase_permit")
+        return Erasure(participant_id=self._person, episodes=episodes, counts=self._counts)
+
+    def _own_turns(self) -> dict[int, tuple[str, str]]:
+        """Episode and text of the person's turns, by ``seq``.
+
+        A turn is theirs if its payload says so, or if it was a person's in an episode of theirs and
+        its payload names nobody.
+        """
+        found = self._connection.execute(
+            "SELECT t.seq, t.episode_id, t.text, t.seat, t.payload, e.seats, e.participant_id "
+            "FROM turns t JOIN episodes e ON e.id = t.episode_id "
+            "WHERE e.participant_id = ? OR instr(t.payload, ?) > 0",
+            [self._person, json.dumps(self._person, ensure_ascii=False)],
+        )
+        own = {}
+        for seq, episode, text, seat, payload, seats, player in found:
+            whose = json.loads(payload).get("participant_id")
+            sits = str(json.loads(seats).get(seat, ""))
+            if whose == self._person or (whose is None and player == self._person and _is_person(sits)):
+                own[seq] = (episode, text)
+        return own
+
+    def _episodes(self, own: dict[int, tuple[str, str]]) -> Iterable[str]:
+        theirs = self._connection.execute(
+            "SELECT id FROM episodes WHERE participant_id = ? ORDER BY seq", [self._person]
+        )
+        return dict.fromkeys([*(name for (name,) in theirs), *(episode for episode, _ in own.values())])
+
+    def _identities(self) -> list[str]:
+        found = self._connection.execute(
+            "SELECT value FROM identities WHERE participant_id = ?", [self._person]
+        )
+        return [value for (value,) in found]
+
+    def _erase_own(self, own: dict[int, tuple[str, str]]) -> None:
+        person = [self._person]
+        for seq, (_, text) in own.items():
+            (payload,) = self._connection.execute("SELECT payload FROM turns WHERE seq = ?", [seq]).fetchone()
+            said = json.loads(payload)
+            whose = {key: said[key] for key in said if key == "participant_id"}
+            bare = _dump(_walk(said, partial(_bare, text=text)) | whose)
+            self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
+        self._change("participants", "details = ? WHERE id = ?", [ERASED_JSON, *person])
+        self._change("judgments", "value = ?, key = NULL WHERE annotator = ?", [ERASED_JSON, *person])
+        self._change("assignments", "details = ? WHERE participant_id = ?", [ERASED_JSON, *person])
+        self._change(
+            "events", "details = ? WHERE participant_id = ? AND kind <> ?", [ERASED_JSON, *person, RECEIPT]
+        )
+        gone = self._connection.execute("DELETE FROM identities WHERE participant_id = ?", person).rowcount
+        self._count("identities", gone)
+
+    def _scrub_episodes(self, episodes: tuple[str, ...], quotes: _Quotes) -> None:
+        for episode in episodes:
+            self._change(
+                "model_calls",
+                "request = ?, response = ?, request_key = NULL WHERE episode_id = ?",
+                [ERASED_JSON, ERASED_JSON, episode],
+            )
+            self._rewrite("turns", "payload", episode, lambda text: _json(text, _bare))
+            self._rewrite("turns", "text", episode, quotes.blot)
+            self._rewrite("endings", "message", episode, quotes.blot)
+            for table, column in (("judgments", "value"), ("scores", "details"), ("events", "details")):
+                self._rewrite(table, column, episode, lambda text: _json(text, quotes.blot))
+            self._rewrite("episodes", "options", episode, lambda text: _json(text, quotes.blot), key="id")
+
+    def _rewrite(
+        self, table: str, column: str, episode: str, change: Callable[[str], str], key: str = "episode_id"
+    ) -> None:
+        """Change the texts of one column in the rows of one episode, where the change changes any."""
+        found = self._connection.execute(f"SELECT seq, {column} FROM {table} WHERE {key} = ?", [episode])
+        for seq, text in found.fetchall():
+            if (changed := change(text)) != text:
+                self._change(table, f"{column} = ? WHERE seq = ?", [changed, seq])
+
+    def _change(self, table: str, assignment: str, values: list[Any]) -> None:
+        self._count(table, self._connection.execute(f"UPDATE {table} SET {assignment}", values).rowcount)
+
+    def _count(self, table: str, rows: int) -> None:
+        if rows:
+            self._counts[table] = self._counts.get(table, 0) + rows
+
+    def _leave_receipt(self, episodes: tuple[str, ...], reason: str) -> None:
+        details = {"reason": reason, "episodes": list(episodes), "rows": self._counts}
+        receipt = Event(kind=RECEIPT, participant_id=self._person, details=details)
+        names = stored_columns(TABLES[Event])
+        self._connection.execute(
+            f"INSERT INTO events ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", encode(receipt)
+        )
+
+
+class _Quotes:
+    """A person's words, to be found in what others said."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        wanted = {text.strip() for text in texts if len(text.strip()) >= _QUOTE and text != ERASED}
+        # Longest first, so that a quote within a quote does not leave half of it.
+        ordered = sorted(wanted, key=lambda text: (-len(text), text))
+        self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
+
+    def blot(self, text: str) -> str:
+        """`text` without the person's words."""
+        return self._pattern.sub(ERASED, text) if self._pattern else text
+
+
+def _is_person(sits: str) -> bool:
+    return sits == "person" or sits.startswith(("person:", "person/"))
+
+
+def _bare(said: str, text: str = "") -> str:
+    """A payload's text if it is a label or an index that the person did not say themselves."""
+    if _INDEX.fullmatch(said) or (_LABEL.fullmatch(said) and said not in text) or not said:
+        return said
+    return ERASED
+
+
+def _json(text: str, change: Callable[[str], str]) -> str:
+    value = json.loads(text)
+    changed = _walk(value, change)
+    return text if changed == value else _dump(changed)
+
+
+def _walk(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` with every text in it changed, keys of objects left alone."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_walk(each, change) for each in value]
+    if isinstance(value, dict):
+        return {key: _walk(each, change) for key, each in value.items()}
+    return value
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
