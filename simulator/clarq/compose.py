@@ -7,12 +7,15 @@ One rule of containment serves the whole room: the provider's invariants, the su
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from trees.model import Language
 
 FINAL_PUNCTUATION = "，。？！,.?!"
 SPEAKER = re.compile(r"^\s*Jax\s*[:：]\s*", re.IGNORECASE)
+_NO_LETTERS = re.compile(r"[\W_]+")
 
 _CONNECTIVES: dict[Language, tuple[str, ...]] = {
     "en": ("In addition", "Moreover", "Besides that", "Furthermore", "Also"),
@@ -46,6 +49,26 @@ def contains(line: str, text: str, language: Language) -> bool:
     if language == "en":
         wanted, line = wanted.lower(), line.lower()
     return bool(wanted) and wanted in line
+
+
+def reveals(line: str, text: str, language: Language) -> bool:
+    """Whether `line` gives `text` away: contains it, or would if only letters and digits counted.
+
+    Stricter than `contains`, for guarding what must not be said: blanks, punctuation, invisible
+    characters, accents, width and case hide nothing.
+    """
+    wanted = _letters_of_node(text)
+    return contains(line, text, language) or (wanted != "" and wanted in _letters(line))
+
+
+@lru_cache(maxsize=64)  # a line is asked about once per hidden node
+def _letters(text: str) -> str:
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKD", text).casefold())
+
+
+@lru_cache(maxsize=4096)
+def _letters_of_node(text: str) -> str:
+    return _letters(strip_speaker(text))
 
 
 def join_texts(texts: Sequence[str], language: Language) -> str:

@@ -79,7 +79,8 @@ class ProviderAgent:
         if decision.walking:
             decision = await rules.walk(self.experts, situation, decision, multi=multi)
         turn = await rules.write(self.experts, situation, decision)
-        return Reply(text=turn.text, trace=rules.trace(decision, knows.frontier, turn))
+        move = {"give": list(turn.give)}
+        return Reply(text=turn.text, move=move, trace=rules.trace(decision, knows.frontier, turn))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ A provider's turn is made in three steps, which are nodes of the graph: `listen`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from personas.templates import render
-from simulator.clarq.compose import contains, join_texts
+from simulator.clarq.compose import contains, join_texts, reveals
 from simulator.clarq.experts import Experts, Situation, TurnType, Wording
 from simulator.errors import SeatError
 from trees import OPENING, Frontier, Language, Node
@@ -81,12 +81,12 @@ async def listen(experts: Experts, situation: Situation) -> Decision:
 async def walk(experts: Experts, situation: Situation, heard: Decision, *, multi: bool) -> Decision:
     """Step 4: which available nodes answer the seeker. What is not available is not given."""
     choice = await experts.walk(situation, multi=multi)
-    available = {node.index for node in situation.frontier.available}
-    allowed = tuple(dict.fromkeys(index for index in choice.indices if index in available))
+    available = [node.index for node in situation.frontier.available]
+    allowed = tuple(index for index in available if index in choice.indices)
     give = allowed if multi else allowed[:1]
     details = {**heard.details, "walk": dict(choice.details)}
     if refused := [index for index in choice.indices if index not in available]:
-        details["not_available"] = refused
+        details["not_available"] = list(map(str, refused))
     return replace(
         heard,
         give=give,
@@ -132,7 +132,7 @@ def respond_one(
     tail = _unless_leaking(wording.after, after, language, guards, "after")
     whole = _spaced((before, body, tail), language)
     # Two harmless halves can only spell out a third node's text across their seam; then both go.
-    if leaks(whole, after, language) and not leaks(body, after, language):
+    if _beyond(whole, body, after, language):
         guards.append("before/after: give another node away together")
         whole = body
     return ProviderTurn(
@@ -165,8 +165,8 @@ def take_move(
         SeatError: if a node is not available, the words give away another one, or nothing is said.
     """
     move = move or {}
-    give = tuple(str(index) for index in move.get("give", ()))
-    before, after = str(move.get("before", "")).strip(), str(move.get("after", "")).strip()
+    give = _picked(move.get("give"))
+    before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
     if len(give) > 1 and not multi:
         raise SeatError("One piece of information per reply: pick a single node.", "provider")
     try:
@@ -176,27 +176,25 @@ def take_move(
             f"Node {', '.join(give)} cannot be given now; pick an available one.", "provider"
         ) from None
     nodes = [frontier.tree.opening] if give == (OPENING,) else [frontier.tree.by_index[i].text for i in give]
-    said = _spaced((before, join_texts(nodes, language), after), language) if give else text.strip()
+    body = join_texts(nodes, language) if give else ""
+    said = _spaced((before, body, after), language) if give else text.strip()
     if not said:
         raise SeatError("Pick a node or write a reply.", "provider")
-    around = " ".join((before, after)) if give else said
-    if leaked := leaks(around, moved, language) or leaks(said, moved, language):
+    own = " ".join((before, after)) if give else said
+    if leaked := leaks(own, moved, language) or _beyond(said, body, moved, language):
         raise SeatError(
-            f"Your words contain the text of node {leaked}; pick that node instead of typing it.", "provider"
+            f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it.",
+            "provider",
         )
     return ProviderTurn(text=said, give=give, frontier=moved)
 
 
-def leaks(text: str, frontier: Frontier, language: Language) -> str | None:
-    """Index of the first node not given yet whose text `text` contains; ``"0"`` is the opening."""
-    if not frontier.opened and contains(text, frontier.tree.opening, language):
-        return OPENING
-    given = " ".join(frontier.tree.by_index[index].text for index in frontier.given)
-    for node in frontier.withheld:
-        # A published task may repeat a given node's words in a later one: saying them again gives nothing.
-        if contains(text, node.text, language) and not contains(given, node.text, language):
-            return node.index
-    return None
+def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
+    """Indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
+    hidden = [(node.index, node.text) for node in frontier.withheld]
+    if not frontier.opened:
+        hidden.insert(0, (OPENING, frontier.tree.opening))
+    return tuple(index for index, secret in hidden if reveals(text, secret, language))
 
 
 def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
@@ -214,9 +212,23 @@ def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> di
 
 def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: list[str], what: str) -> str:
     if leaked := leaks(text, frontier, language):
-        guards.append(f"{what}: contains the text of node {leaked}")
+        guards.append(f"{what}: contains the text of node {leaked[0]}")
         return ""
     return text
+
+
+def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
+    """What `text` gives away beyond what the given nodes' own words, `body`, do anyway."""
+    if text == body:
+        return ()
+    own = leaks(body, frontier, language)
+    return tuple(index for index in leaks(text, frontier, language) if index not in own)
+
+
+def _picked(give: object) -> tuple[str, ...]:
+    if isinstance(give, str):
+        return (give,)
+    return tuple(map(str, give)) if isinstance(give, Iterable) else ()
 
 
 def _spaced(parts: Sequence[str], language: Language) -> str:
