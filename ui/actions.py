@@ -30,6 +30,7 @@ from ui.tokens import Pass, Signer, TokenError
 log = logging.getLogger(__name__)
 
 Answer = dict[str, Any]
+PLAY = "/play"
 
 
 class _Call(BaseModel):
@@ -86,9 +87,12 @@ class Actions:
     signer: Signer
     research: str | None = None
 
-    async def home(self, call: Mapping[str, Any]) -> Answer:
-        """The home page."""
+    async def page(self, call: Mapping[str, Any]) -> Answer:
+        """The page at the call's path: the dialogue that its token belongs to, or home."""
         asked = _Call.model_validate(call)
+        return await self._play(asked) if asked.path == PLAY else self._home(asked)
+
+    def _home(self, asked: _Call) -> Answer:
         frame = self._frame(asked, active="home")
         catalogs = {language: self.sessions.catalog(language) for language in LANGUAGES}
         opponents = {seat: self.sessions.opponents(seat) for seat in SEATS}
@@ -115,13 +119,11 @@ class Actions:
         return await self.sessions.start(
             task_id=task_id,
             language=asked.dialogue_language,
-            seats={asked.seat: PERSON, opposite(asked.seat): asked.opposite},
-            options={"multi": asked.multi},
+            seats={seat: PERSON if seat == asked.seat else asked.opposite for seat in SEATS},
+            options={"multi": True} if asked.multi else {},
         )
 
-    async def page(self, call: Mapping[str, Any]) -> Answer:
-        """The page of the dialogue that the call's token belongs to."""
-        asked = _Call.model_validate(call)
+    async def _play(self, asked: _Call) -> Answer:
         try:
             seat = self._seat(asked)
         except TokenError:
@@ -142,11 +144,13 @@ class Actions:
         texts = strings(asked.language)
         notice = None
         try:
-            view = await self.sessions.submit(seat.episode_id, seat.seat, _reply(asked, seat))
+            view = await self.sessions.submit(
+                seat.episode_id, seat.seat, _reply(asked, seat), number=asked.number
+            )
         except ConflictError:
             notice = Notice(texts("play.conflict"))
         except (SeatError, InputError) as error:
-            notice = Notice(str(error), "problem")
+            notice = Notice(texts("play.refused", message=str(error)), "problem")
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         return {"accepted": notice is None} | await self._shown(asked, seat, view, notice)
@@ -205,14 +209,13 @@ def _reply(asked: SendCall, seat: Pass) -> Reply:
     return Reply(
         text="" if asked.give else asked.text.strip(),
         move=move,
-        trace={"number": asked.number},
         key=f"{asked.number}.{asked.render}",
         seconds=asked.seconds,
     )
 
 
 def _address(token: str) -> str:
-    return f"/play?{urlencode({'t': token})}"
+    return f"{PLAY}?{urlencode({'t': token})}"
 
 
 def _words(error: Exception, call: Mapping[str, Any]) -> str:

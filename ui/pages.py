@@ -1,7 +1,8 @@
-"""The players' pages as Gradio Blocks: one custom HTML component per page, its calls bound to `Actions`.
+"""The players' pages as Gradio Blocks: one custom HTML component, its calls bound to `Actions`.
 
-Nothing is in a component's value: a page is asked for by the browser once it stands, so that neither
-``/config`` nor the page source holds anything of a dialogue.
+Nothing is in the component's value: a page is asked for by the browser once it stands, so that neither
+``/config`` nor the page source holds anything of a dialogue. One Blocks serves every address in `PATHS`
+(Gradio's own multi-page apps bring a bar of their own).
 """
 
 from __future__ import annotations
@@ -13,31 +14,25 @@ import gradio as gr
 
 from ui.actions import Actions, Answer
 
-Server = Callable[[dict[str, Any]], Awaitable[Answer]]
-_MOUNT = "askback.mount(element, props, server)"
+PATHS = ("/", "/play")
+
+Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
 
 def players_blocks(actions: Actions) -> gr.Blocks:
     """Home at ``/`` and the dialogue at ``/play``."""
+    calls = {"page": actions.page, "start": actions.start, "send": actions.send, "judge": actions.judge}
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
-        gr.Navbar(visible=False)
-        _stage("home", page=actions.home, start=actions.start)
-    with blocks.route("Play", "/play", show_in_navbar=False):
-        _stage("play", page=actions.page, send=actions.send, judge=actions.judge)
+        gr.HTML(
+            elem_classes=["ab", "ab-stage"],
+            apply_default_css=False,
+            js_on_load="askback.mount(element, props, server)",
+            server_functions=[_named(name, call) for name, call in calls.items()],
+        )
     return blocks
 
 
-def _stage(name: str, **calls: Callable[[Any], Awaitable[Answer]]) -> gr.HTML:
-    return gr.HTML(
-        elem_id=f"ab-{name}",
-        elem_classes="ab-stage",
-        apply_default_css=False,
-        js_on_load=_MOUNT,
-        server_functions=[_named(call_name, call) for call_name, call in calls.items()],
-    )
-
-
-def _named(name: str, call: Callable[[Any], Awaitable[Answer]]) -> Server:
+def _named(name: str, call: Callable[[Any], Awaitable[Answer]]) -> Call:
     # Gradio finds a server function by its __name__, which a bound method does not let us set.
     async def answer(data: dict[str, Any]) -> Answer:
         return await call(data)

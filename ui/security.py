@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from html import escape
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
@@ -96,11 +96,18 @@ class SameOrigin:
 
 
 class Shell:
-    """Adds the security headers to every response and makes Gradio's index pages ours."""
+    """Adds the security headers to every response and makes Gradio's index pages ours.
 
-    def __init__(self, app: ASGIApp, head: Head) -> None:
+    Args:
+        app: what it wraps.
+        head: language -> what goes into a page's head.
+        aliases: paths at which the page at ``/`` is served as well.
+    """
+
+    def __init__(self, app: ASGIApp, head: Head, aliases: Collection[str] = ()) -> None:
         self.app = app
         self.head = head
+        self.aliases = aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on; rewrite if the answer is a page."""
@@ -110,7 +117,8 @@ class Shell:
         if "text/html" in Headers(scope=scope).get("accept", ""):
             # An uncompressed page can be rewritten.
             kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            scope = {**scope, "headers": kept}
+            path = "/" if scope["path"] in self.aliases else scope["path"]
+            scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
         await self.app(scope, receive, _Answer(self.head, scope, send))
 
 

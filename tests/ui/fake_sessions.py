@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from simulator.clarq.score import DialogueScores
+from simulator.clarq.sessions import CatalogEntry, Opponent
+from simulator.clarq.views import ProviderNode, ProviderTree, Replay, ReplayStep, SeatView
 from simulator.errors import ConflictError, SeatError
 from simulator.seats import Line, Reply
-from trees import OPENING, Background, Frontier, Node, Tree
+from trees import OPENING, Background, Frontier, Node, Task, Tree
 
 GREETING = {"en": "What can I do for you?", "zh": "有什么可以帮你？"}
 SECRET = "Xyzzy-plum"
@@ -27,89 +30,6 @@ BACKGROUND = Background(
     skills=("Light a lamp", "Row a boat"),
     scenes=("Boathouse", "Mill hill", "Chapel hill"),
 )
-
-
-@dataclass(frozen=True)
-class CatalogEntry:
-    task_id: str
-    type: int
-    type_name: str
-    title: str
-    uncertainties: int
-    depth: int
-
-
-@dataclass(frozen=True)
-class Opponent:
-    name: str
-    label: str
-    available: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class ProviderNode:
-    index: str
-    text: str
-    explanation: str | None
-    state: str
-
-
-@dataclass(frozen=True)
-class ProviderTree:
-    opening: str
-    opened: bool
-    nodes: tuple[ProviderNode, ...]
-    multi: bool
-
-
-@dataclass(frozen=True)
-class SeatView:
-    episode_id: str
-    seat: str
-    language: str
-    number: int
-    lines: tuple[Line, ...]
-    my_turn: bool
-    waiting_for: str | None
-    ended: bool
-    ending: str | None
-    seeker_turns: int
-    turn_limit: int
-    background: Background
-    tree: ProviderTree | None
-    warning: str | None
-
-
-@dataclass(frozen=True)
-class ReplayStep:
-    number: int
-    seat: str
-    text: str
-    gave: tuple[str, ...]
-    type: int | None
-    reason: str
-    available_before: tuple[str, ...]
-    available_after: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class DialogueScores:
-    success: bool | None
-    needs_judge: bool
-    obtained: tuple[str, ...]
-    missing: tuple[str, ...]
-    aqd: float
-    aql: float
-
-
-@dataclass(frozen=True)
-class Replay:
-    lines: tuple[Line, ...]
-    steps: tuple[ReplayStep, ...]
-    nodes: tuple[ProviderNode, ...]
-    opening: str
-    scores: DialogueScores
 
 
 @dataclass
@@ -134,17 +54,24 @@ class FakeSessions:
         words = ("Lamp", "Bridge") if language == "en" else ("灯", "桥")
         kinds = ("Make a light", "Cross a river") if language == "en" else ("点灯", "过河")
         return tuple(
-            CatalogEntry(f"task-{t}-{n}", t, kinds[t - 1], f"{words[t - 1]} {n}", 4, 2)
+            CatalogEntry(
+                task_id=f"task-{t}-{n}",
+                type=t,
+                type_name=kinds[t - 1],
+                title=f"{words[t - 1]} {n}",
+                uncertainties=4,
+                depth=2,
+            )
             for t in (1, 2)
             for n in (1, 2)
         )
 
     def opponents(self, seat):
-        name = "offline/experts" if seat == "provider" else "offline/seeker"
+        name = "offline/experts" if seat == "seeker" else "offline/seeker"
         return (
-            Opponent(name, "Built-in expert", True, ""),
-            Opponent("openai/gpt-4o", "gpt-4o", False, "OPENAI_API_KEY is not set"),
-            Opponent("person", "Person", True, ""),
+            Opponent(name, True),
+            Opponent("person", True),
+            Opponent("openai/gpt-4o", False, "OPENAI_API_KEY"),
         )
 
     async def start(self, *, task_id, language, seats, options=None):
@@ -177,12 +104,11 @@ class FakeSessions:
             warning=None,
         )
 
-    async def submit(self, episode_id, seat, reply: Reply):
+    async def submit(self, episode_id, seat, reply: Reply, *, number=None):
         episode = self.episodes[episode_id]
         if reply.key in episode.keys:
             return await self.view(episode_id, seat)
-        number = reply.trace.get("number", len(episode.lines))
-        if self._due(episode) != seat or number != len(episode.lines):
+        if self._due(episode) != seat or number not in (None, len(episode.lines)):
             raise ConflictError("the dialogue has moved on")
         if seat == "provider":
             self._provide(episode, reply)
@@ -190,7 +116,7 @@ class FakeSessions:
             if not reply.text.strip():
                 raise SeatError("say something", "seeker")
             self._add(episode, seat, reply.text, ())
-        episode.keys[reply.key] = number
+        episode.keys[reply.key] = len(episode.lines) - 1
         self._advance(episode)
         return await self.view(episode_id, seat)
 
@@ -206,25 +132,36 @@ class FakeSessions:
         answers = sum(line.seat == "provider" for line in episode.lines) - 1
         asked = [len(line.text.split()) - 1 for line in episode.lines if line.seat == "seeker"]
         return Replay(
+            task=Task("fake", 1, episode.language, BACKGROUND, TREE),
             lines=tuple(episode.lines),
-            steps=tuple(
-                ReplayStep(
-                    number,
-                    line.seat,
-                    line.text,
-                    episode.gave[number],
-                    2 if line.seat == "provider" and number else None,
-                    "It names the thing." if line.seat == "provider" else "",
-                    tuple(n.index for n in episode.frontiers[number].available),
-                    tuple(n.index for n in episode.frontiers[number + 1].available),
-                )
-                for number, line in enumerate(episode.lines)
-            ),
+            steps=tuple(self._step(episode, number) for number in range(len(episode.lines))),
             nodes=self._tree(episode).nodes,
             opening=TREE.opening,
             scores=DialogueScores(
-                not missing, bool(missing), given, missing, answers - 5.0, sum(asked) / max(1, len(asked))
+                success=not missing,
+                needs_judge=bool(missing),
+                obtained=given,
+                judged=(),
+                missing=missing,
+                responses=answers,
+                reached=None if missing else answers,
+                aqd=answers - 5,
+                aql=sum(asked) / max(1, len(asked)),
             ),
+        )
+
+    def _step(self, episode, number):
+        line = episode.lines[number]
+        provider = line.seat == "provider" and number > 0
+        return ReplayStep(
+            number=number,
+            seat=line.seat,
+            text=line.text,
+            gave=episode.gave[number],
+            type=2 if provider else None,
+            reason="It names the thing." if provider else "",
+            available_before=tuple(node.index for node in episode.frontiers[number].available),
+            available_after=tuple(node.index for node in episode.frontiers[number + 1].available),
         )
 
     def _add(self, episode, seat, text, gave):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ui.i18n import LANGUAGES, Strings, strings
-from ui.ports import PERSON, SEATS, CatalogEntry, Opponent, opposite
+from ui.ports import PERSON, SEATS, CatalogEntry, Opponent
 from ui.render.environment import render
 from ui.render.frame import Frame
 
-_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+_TITLE = {"en": 68, "zh": 32}  # characters of a task that a menu shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,20 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskOption:
+    """A task in the menu, its title cut to the menu's width."""
+
+    task_id: str
+    title: str
+    uncertainties: int
+
+
+@dataclass(frozen=True, slots=True)
 class TaskGroup:
     """The tasks of one type."""
 
     label: str
-    entries: tuple[CatalogEntry, ...]
+    entries: tuple[TaskOption, ...]
 
 
 def home_page(
@@ -48,27 +57,40 @@ def home_page(
     Args:
         frame: its frame.
         catalogs: the tasks by language.
-        opponents: who can sit in a seat, by seat.
+        opponents: who can sit opposite, by the person's own seat.
     """
     return render(
         "home",
         frame.texts,
         frame=frame,
         languages=[(language, strings(language)("language.name")) for language in LANGUAGES],
-        catalogs={language: task_groups(entries) for language, entries in catalogs.items()},
-        seats=[(seat, _choices(frame.texts, opponents[opposite(seat)])) for seat in SEATS],
+        catalogs={language: task_groups(entries, language) for language, entries in catalogs.items()},
+        seats=[(seat, _choices(frame.texts, opponents[seat])) for seat in SEATS],
     )
 
 
-def task_groups(entries: Sequence[CatalogEntry]) -> list[TaskGroup]:
+def task_groups(entries: Sequence[CatalogEntry], language: str) -> list[TaskGroup]:
     """The tasks by type, in the order of the types' numbers."""
     ordered = sorted(entries, key=lambda entry: entry.type)
     return [
-        TaskGroup(f"{number}. {same[0].type_name}", same)
+        TaskGroup(
+            f"{number}. {same[0].type_name}",
+            tuple(TaskOption(entry.task_id, _cut(entry.title, language), entry.uncertainties) for entry in same),
+        )
         for number, same in (
             (number, tuple(group)) for number, group in groupby(ordered, key=lambda entry: entry.type)
         )
     ]
+
+
+def _cut(title: str, language: str) -> str:
+    whole = " ".join(title.split())
+    whole = whole[:1].upper() + whole[1:]
+    width = _TITLE[language]
+    if len(whole) <= width:
+        return whole
+    head = whole[:width]
+    return (head.rpartition(" ")[0] or head if language == "en" else head).rstrip(" ,;:，；：") + "…"
 
 
 def _choices(texts: Strings, opponents: Sequence[Opponent]) -> list[Choice]:
@@ -81,7 +103,6 @@ def _choice(texts: Strings, opponent: Opponent) -> Choice:
     kind = PERSON if opponent.name == PERSON else "offline" if provider == "offline" else "model"
     note = texts.get(f"home.opponent_{slug}_note", texts("home.opponent_model_note"))
     if not opponent.available:
-        key = _KEYS.get(provider)
-        note = texts("home.needs_key", variable=key) if key else opponent.reason
-    label = texts.get(f"home.opponent_{slug}", opponent.label)
+        note = texts("home.needs_key", variable=opponent.requires)
+    label = texts.get(f"home.opponent_{slug}", opponent.name.partition("/")[2] or opponent.name)
     return Choice(opponent.name, kind, label, note, opponent.available)

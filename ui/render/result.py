@@ -11,7 +11,7 @@ from ui.i18n import Strings
 from ui.ports import PROVIDER
 from ui.render.environment import render
 from ui.render.frame import Frame
-from ui.render.tree import branches
+from ui.render.tree import branches, small_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Finding:
 def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str) -> str:
     """The result as the person in the seat of `view` sees it."""
     missing = set(replay.scores.missing)
-    opened = any(OPENING in step.gave for step in replay.steps)
+    tree = branches(replay.opening, _opened(replay), replay.nodes)
     return render(
         "result",
         frame.texts,
@@ -55,7 +55,8 @@ def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str)
         findings=[Finding(node, node.index not in missing) for node in replay.nodes],
         needed=len(replay.nodes) + 1,
         moments=[moment(frame.texts, step) for step in replay.steps],
-        tree=branches(replay.opening, opened, replay.nodes),
+        tree=tree,
+        map=small_map(tree),
         steps=steps_data(replay),
     )
 
@@ -84,6 +85,10 @@ def _did(texts: Strings, step: ReplayStep) -> str:
     if step.gave:
         return texts("result.gave", nodes=", ".join(step.gave))
     return texts("result.gave_nothing")
+
+
+def _opened(replay: Replay) -> bool:
+    return any(OPENING in step.gave for step in replay.steps)
 
 
 def steps_data(replay: Replay) -> str:

@@ -67,6 +67,8 @@ window.askback = (() => {
       this.judgedText = "";
       this.shownAt = performance.now();
       this.shownNumber = null;
+      this.stuck = true;
+      this.resized = new ResizeObserver(() => this.stuck && this.bottom());
       element.addEventListener("click", (event) => this.onClick(event));
       element.addEventListener("keydown", (event) => this.onKey(event));
       element.addEventListener("input", (event) => this.onInput(event));
@@ -80,6 +82,7 @@ window.askback = (() => {
     get texts() { return this.root ? JSON.parse(this.root.dataset.texts) : {}; }
     get number() { return Number(this.root.dataset.number); }
     get ended() { return this.root.dataset.ended === "1"; }
+    get trouble() { return this.root.dataset.trouble === "1"; }
     get myTurn() { return this.root.dataset.myTurn === "1"; }
     get draftName() { return `${DRAFT}${this.root.dataset.episode}.${this.root.dataset.seat}`; }
     one(selector) { return this.element.querySelector(selector); }
@@ -145,6 +148,7 @@ window.askback = (() => {
       this.readDraft();
       this.idle(!this.busy && this.myTurn);
       this.thinking(!this.myTurn);
+      this.stick();
       this.bottom();
     }
 
@@ -158,6 +162,17 @@ window.askback = (() => {
     bottom() {
       const frame = this.one(".ab-log-frame");
       if (frame) frame.scrollTop = frame.scrollHeight;
+    }
+
+    // The newest line stays in sight when the composer grows, unless the person has scrolled up.
+    stick() {
+      const frame = this.one(".ab-log-frame");
+      if (!frame || frame === this.framed) return;
+      this.framed = frame;
+      frame.addEventListener("scroll", () => {
+        this.stuck = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
+      });
+      this.resized.observe(frame);
     }
 
     idle(ready) {
@@ -285,7 +300,8 @@ window.askback = (() => {
     async wait() {
       if (this.waiting) return;
       this.waiting = true;
-      while (this.root?.dataset.page === "play" && !this.ended && (!this.myTurn || this.busy)) {
+      // Every look lets the seat opposite move; while its model fails, only the person asks it again.
+      while (this.root?.dataset.page === "play" && !this.ended && !this.trouble && (!this.myTurn || this.busy)) {
         await sleep(POLL_MS);
         if (!document.hidden && !this.busy) await this.look();
       }
@@ -293,12 +309,12 @@ window.askback = (() => {
     }
 
     async look() {
-      if (this.root?.dataset.page !== "play" || this.ended || this.busy) return;
+      if (this.root?.dataset.page !== "play" || this.ended || this.busy || this.trouble) return;
       try {
         const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
         if (!response.ok) return;
         const now = await response.json();
-        if (now.number !== this.number || now.ended) await this.refresh();
+        if (now.number !== this.number || now.ended || now.warning) await this.refresh();
       } catch { this.toast(this.texts.offline); }
     }
 
@@ -356,7 +372,7 @@ window.askback = (() => {
     applyReplay() {
       const slider = this.one("[data-slider]");
       if (!slider) return;
-      if (this.step === null) this.step = Number(slider.max);
+      if (this.step === null) this.step = Math.max(0, JSON.parse(this.root.dataset.steps).findIndex((step) => step.gave.length));
       this.go(this.step);
     }
 
@@ -385,14 +401,29 @@ window.askback = (() => {
       const now = new Set(steps[this.step].gave);
       const available = new Set(steps[this.step].available);
       if (!given.has("0")) available.add("0");
+      const stateOf = (index) => (given.has(index) ? "given" : available.has(index) ? "available" : "locked");
+      for (const dot of this.all("[data-dot]")) {
+        dot.setAttribute("class", `ab-dot-${now.has(dot.dataset.dot) ? "now" : stateOf(dot.dataset.dot)}`);
+      }
       for (const node of this.all("[data-tree] [data-node]")) {
         const index = node.dataset.node;
-        const state = given.has(index) ? "given" : available.has(index) ? "available" : "locked";
+        const state = stateOf(index);
         node.className = `ab-node ab-node-${state}${now.has(index) ? " ab-node-now" : ""}`;
         const chip = node.querySelector(".ab-state");
         chip.className = `ab-state ab-state-${now.has(index) ? "now" : state}`;
         chip.textContent = now.has(index) ? words.now : words[state];
       }
+      this.reveal(this.one(".ab-replay-side"), this.one("[data-tree] .ab-node-now"));
+      this.reveal(this.one(".ab-transcript"), this.one(".ab-now"));
+    }
+
+    // Scrolls `box` alone, and only if `part` is out of sight in it.
+    reveal(box, part) {
+      if (!box || !part || box.scrollHeight <= box.clientHeight) return;
+      const outer = box.getBoundingClientRect();
+      const inner = part.getBoundingClientRect();
+      if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + 12;
+      else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 12;
     }
 
     // ---- the home page

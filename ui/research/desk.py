@@ -1,0 +1,186 @@
+"""What the researchers' pages show of a log, read once per state of it.
+
+A run is read and scored again only when it has new episodes, endings or judgments; so the pages of a run of
+several hundred dialogues are made in milliseconds, and those of a run that is being played stay true.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from logs import LogReader, ModelUsage, Played, Progress
+from logs.rows import Ending, Judgment, ModelCall, Run, Turn
+from simulator.clarq.data import BENCHMARK, task_from_json
+from simulator.clarq.report import Report, Scored, report, score_run
+from simulator.clarq.views import Replay, replay
+from simulator.errors import InputError
+from trees import Task
+
+_KEPT_RUNS = 8
+_State = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCard:
+    """A run in the list.
+
+    Attributes:
+        seats: seat -> who sits there.
+        cost: US dollars of the calls that have a price; None if no model was called.
+        unpriced: calls whose price is not known.
+    """
+
+    run: Run
+    progress: Progress
+    seats: Mapping[str, str]
+    cost: float | None
+    unpriced: int
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages its configuration names."""
+        language = self.run.config.get("language")
+        return (language,) if isinstance(language, str) else ()
+
+    @property
+    def live(self) -> bool:
+        """Whether episodes are still to come or to end."""
+        return self.progress.running > 0 or self.progress.done < (self.progress.planned or 0)
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run of ClarQ-LLM with everything that is shown of it."""
+
+    run: Run
+    played: Mapping[str, Played]
+    endings: Mapping[str, Ending]
+    scored: tuple[Scored, ...]
+    report: Report
+    judgments: tuple[Judgment, ...]
+    usage: tuple[ModelUsage, ...]
+    tasks: Mapping[str, Task]
+
+    @cached_property
+    def by_id(self) -> dict[str, Scored]:
+        """The scored episodes by id."""
+        return {one.episode.id: one for one in self.scored}
+
+    @property
+    def turns(self) -> dict[str, list[Turn]]:
+        """The turns of each episode."""
+        return {id: played.turns for id, played in self.played.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One ended dialogue with its trace.
+
+    Attributes:
+        calls: turn number -> the model calls made for it; None for those made outside a turn.
+    """
+
+    run_id: str
+    episode_id: str
+    status: str
+    name: str
+    replay: Replay
+    calls: Mapping[int | None, Sequence[ModelCall]]
+
+
+class Desk:
+    """Reads runs, dialogues and reviews; may be used from any thread."""
+
+    def __init__(self, reader: LogReader) -> None:
+        self.reader = reader
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[_State, RunData]] = OrderedDict()
+
+    def cards(self) -> list[RunCard]:
+        """All runs, newest first."""
+        return [self.card(run) for run in reversed(self.reader.runs())]
+
+    def card(self, run: Run) -> RunCard:
+        """One run for the list."""
+        usage = self.reader.usage(run.id)
+        seats = run.config.get("seats")
+        return RunCard(
+            run,
+            self.reader.progress(run.id),
+            dict(seats) if isinstance(seats, dict) else {},
+            sum(one.cost for one in usage) if usage else None,
+            sum(one.unpriced for one in usage),
+        )
+
+    def run_data(self, run_id: str) -> RunData:
+        """A run, scored.
+
+        Raises:
+            NotInLog: there is no such run.
+            InputError: it is of a benchmark that these pages do not score.
+        """
+        run = self.reader.run(run_id)
+        if run.benchmark != BENCHMARK:
+            raise InputError(f"run {run_id!r} is of {run.benchmark}; only runs of {BENCHMARK} are shown here")
+        state = self._state(run_id)
+        with self._lock:
+            kept = self._kept.get(run_id)
+        if kept is None or kept[0] != state:
+            kept = (state, self._read(run))
+        with self._lock:
+            self._kept[run_id] = kept
+            self._kept.move_to_end(run_id)
+            while len(self._kept) > _KEPT_RUNS:
+                self._kept.popitem(last=False)
+        return kept[1]
+
+    def dialogue(self, episode_id: str) -> Dialogue:
+        """One ended dialogue.
+
+        Raises:
+            NotInLog: there is no such episode.
+            InputError: it has not ended, or its benchmark is another.
+        """
+        episode = self.reader.episode(episode_id)
+        ending = self.reader.ending(episode_id)
+        item = self.reader.item(episode.item_hash)
+        if item.benchmark != BENCHMARK:
+            raise InputError(f"episode {episode_id!r} is of {item.benchmark}")
+        if ending is None:
+            raise InputError(f"episode {episode_id!r} is still being played")
+        calls: dict[int | None, list[ModelCall]] = {}
+        for call in self.reader.model_calls(episode_id=episode_id):
+            calls.setdefault(call.turn_number, []).append(call)
+        seen = replay(
+            task_from_json(item.data),
+            self.reader.turns(episode_id),
+            self.reader.judgments(episode_id=episode_id),
+        )
+        return Dialogue(episode.run_id, episode_id, ending.status, item.name, seen, calls)
+
+    def _state(self, run_id: str) -> _State:
+        of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = :run)"
+        with self.reader.connection() as connection:
+            counts = connection.execute(
+                "SELECT (SELECT count(*) FROM episodes WHERE run_id = :run), "
+                f"(SELECT count(*) FROM endings WHERE {of_run}), "
+                f"(SELECT count(*) FROM judgments WHERE {of_run})",
+                {"run": run_id},
+            ).fetchone()
+        return int(counts[0]), int(counts[1]), int(counts[2])
+
+    def _read(self, run: Run) -> RunData:
+        return RunData(
+            run=run,
+            played={played.episode.id: played for played in self.reader.turns_of_run(run.id)},
+            endings=self.reader.endings(run.id),
+            scored=score_run(self.reader, run.id),
+            report=report(self.reader, run.id),
+            judgments=tuple(self.reader.judgments(run_id=run.id)),
+            usage=tuple(self.reader.usage(run.id)),
+            tasks={item.hash: task_from_json(item.data) for item in self.reader.items(run.id)},
+        )

@@ -1,0 +1,97 @@
+"""How numbers and intervals are written and drawn on the researchers' pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simulator.stats import Interval
+
+DIGITS = {"success": 3, "aqd": 2, "aql": 1}
+SIGNED = frozenset({"aqd"})
+_MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
+    """A number with a true minus sign; never a negative zero."""
+    rounded = round(value, digits) + 0.0
+    text = f"{abs(rounded):.{digits}f}"
+    if rounded < 0:
+        return _MINUS + text
+    return f"+{text}" if signed and rounded > 0 else text
+
+
+def count(value: int) -> str:
+    """A whole number with thin spaces between the thousands."""
+    return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def dollars(value: float) -> str:
+    """US dollars; cents only where they say something."""
+    return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value as journals write it."""
+    return "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The range that the bars of one column share."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Where `value` lies, in percent of the width."""
+        width = self.high - self.low
+        share = (value - self.low) / width if width else 0.5
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An estimate with its interval, in words and as a bar.
+
+    Attributes:
+        low: left end of the bar, percent.
+        high: right end.
+        at: the estimate's place.
+        zero: where zero lies, if it lies on the bar's scale.
+    """
+
+    value: str
+    interval: str
+    low: float
+    high: float
+    at: float
+    zero: float | None
+
+
+def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = None) -> Scale:
+    """The scale that holds all of `intervals`, or the fixed one."""
+    if fixed:
+        return Scale(*fixed)
+    some = list(intervals)
+    low, high = min(one.low for one in some), max(one.high for one in some)
+    margin = (high - low) * 0.08 or 0.5
+    return Scale(low - margin, high + margin)
+
+
+def cell(interval: Interval, on: Scale, digits: int, *, signed: bool = False) -> Cell:
+    """An interval as a table shows it."""
+    ends = ", ".join(number(end, digits, signed=False) for end in (interval.low, interval.high))
+    return Cell(
+        value=number(interval.value, digits, signed=signed),
+        interval=f"[{ends}]",
+        low=on.place(interval.low),
+        high=on.place(interval.high),
+        at=on.place(interval.value),
+        zero=on.place(0.0) if on.low < 0 < on.high else None,
+    )
+
+
+def metric_cell(metric: str, interval: Interval, on: Scale) -> Cell:
+    """An interval of S, D or L."""
+    return cell(interval, on, DIGITS[metric], signed=metric in SIGNED)

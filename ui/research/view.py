@@ -1,0 +1,65 @@
+"""What every researchers' page is made with: its address, its texts, and the shared frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ui.i18n import Strings
+from ui.render.environment import render
+from ui.render.frame import Frame
+from ui.research import format
+from ui.research.address import RESEARCH, Address
+from ui.research.figures import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as the browser gets it.
+
+    Attributes:
+        html: its markup.
+        figures: the plots whose places are in it.
+        live: it shows something that is still being played, so ask again now and then.
+    """
+
+    html: str
+    figures: tuple[Figure, ...] = ()
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request for a page.
+
+    Attributes:
+        t: the interface's texts.
+        at: the address asked for.
+        protected: whether people log in, and so can log out.
+    """
+
+    t: Strings
+    at: Address
+    protected: bool = False
+
+    @property
+    def frame(self) -> Frame:
+        """The frame that all pages of the app share."""
+        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research")
+
+    def page(
+        self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any
+    ) -> Page:
+        """The page made from ``templates/research/{template}.html.jinja``."""
+        html = render(
+            f"research/{template}",
+            self.t,
+            frame=self.frame,
+            at=self.at,
+            fmt=format,
+            protected=self.protected,
+            figures={figure.id: figure for figure in figures},
+            **context,
+        )
+        return Page(html, tuple(figures), live)
