@@ -3,7 +3,7 @@
 English content words are stemmed lower-case words without function words and the verbs of every task
 (buy, go, need, …); Chinese ones are pairs of neighbouring characters, likewise. That is crude, and good
 enough to find a response that the background or the opening has already given away: on the 620 published
-tasks these measures flag 18 of 2,694 responses.
+tasks the rules built on them flag 19 of 2,694 responses.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ _CHINESE_COMMON = _words(
     """你需 需要 要去 应该 该去 你应 你可 可以 以在 因为 为只 只有 有这 这个 这里 那里 以去 以到 要到 要用
     要使 使用 该使 该用 你要 的是 就是 这样 才能 能够 必须 选择 购买 前往 然后 首先 最后"""
 )
+_COMMON_CHARACTERS = frozenset(
+    "你我他它要去到在用使的了是需应该可以有只因为就能把和与这那来也都一个不会吧着过"
+)
 
 
 @lru_cache(maxsize=8192)
@@ -48,10 +51,16 @@ def content_words(text: str, language: Language) -> frozenset[str]:
     return frozenset(words)
 
 
-def known_share(text: str, known: frozenset[str], language: Language) -> float:
-    """Share of the content words of `text` that are among `known`; 0 if it has none."""
-    words = content_words(text, language)
-    return len(words & known) / len(words) if words else 0.0
+def says_nothing_new(text: str, told: str, language: Language) -> bool:
+    """Whether all that `text` says stands in `told`: every content word, in Chinese every content character.
+
+    Characters, because pairs straddle words and so are new wherever two known words meet for the first time.
+    """
+    if language == "zh":
+        said, known = _characters(text), _characters(told)
+    else:
+        said, known = content_words(text, language), content_words(told, language)
+    return bool(said) and said <= known
 
 
 def split_note(entry: str) -> tuple[str, str]:
@@ -63,6 +72,10 @@ def split_note(entry: str) -> tuple[str, str]:
 def squeezed(text: str) -> str:
     """Letters and digits only, lower case: what is left if blanks and punctuation do not count."""
     return re.sub(r"[\W_]+", "", text.lower())
+
+
+def _characters(text: str) -> frozenset[str]:
+    return frozenset(squeezed(text)) - _COMMON_CHARACTERS
 
 
 def _stem(word: str) -> str:

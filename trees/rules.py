@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from trees.draft import Draft
 from trees.model import OPENING, Language, Node, index_key
-from trees.overlap import content_words, known_share, split_note, squeezed
+from trees.overlap import content_words, says_nothing_new, split_note, squeezed
 from trees.text import chinese_share
 from trees.types import TASK_TYPES
 
 UNCERTAINTIES = range(2, 7)
 DEPTH = range(1, 5)
 _SPEAKER = re.compile(r"\s*(Jax|You|Seeker|Provider|你|提供者|寻求者)\s*[:：]", re.IGNORECASE)
-# A response counts as known if this share of its content words is; pairs of characters straddle words.
-_KNOWN: dict[Language, float] = {"en": 1.0, "zh": 0.85}
+# Of what a response says, this much must be known and this much stand in the note, for the note to tell it.
 _KNOWN_WITH_NOTE = 0.9
 _KNOWN_FROM_NOTE = 0.5
 
@@ -113,8 +112,7 @@ def answer_in_opening(draft: Draft) -> Iterator[Finding]:
     """A response says nothing that the opening and the responses before it have not said."""
     by_index = {node.index: node for node in draft.nodes}
     for number, node in enumerate(draft.nodes):
-        known = _told_before(draft, node, by_index)
-        if known_share(node.text, known, draft.language) >= _KNOWN[draft.language]:
+        if says_nothing_new(node.text, _told_before(draft, node, by_index), draft.language):
             yield Finding(f"nodes.{number}.text", f"response {node.index} says nothing new after the opening")
 
 
@@ -203,21 +201,20 @@ def _is_sentence(place: str) -> bool:
     return place.split(".")[0] not in ("items", "skills", "scenes", "role")
 
 
-def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> frozenset[str]:
-    """Content words of the opening and of the response's ancestors."""
-    known, parent = content_words(draft.opening, draft.language), node.parent
+def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> str:
+    """The opening and the texts of the response's ancestors."""
+    told, parent = [draft.opening], node.parent
     while parent is not None and parent in by_index:
-        known |= content_words(by_index[parent].text, draft.language)
+        told.append(by_index[parent].text)
         parent = by_index[parent].parent
-    return known
+    return "\n".join(told)
 
 
-def _note_tells(entry: str, text: str, told: frozenset[str], language: Language) -> bool:
+def _note_tells(entry: str, text: str, told: str, language: Language) -> bool:
     name, note = split_note(entry)
     rest = content_words(text, language) - content_words(name, language)
     if not note or not rest:
         return False
     from_note = rest & content_words(note, language)
-    return len(from_note) >= _KNOWN_FROM_NOTE * len(rest) and len(
-        rest & (from_note | told)
-    ) >= _KNOWN_WITH_NOTE * len(rest)
+    known = from_note | (rest & content_words(told, language))
+    return len(from_note) >= _KNOWN_FROM_NOTE * len(rest) and len(known) >= _KNOWN_WITH_NOTE * len(rest)

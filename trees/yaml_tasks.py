@@ -235,7 +235,8 @@ def _message(kind: str, parts: Sequence[str], message: str) -> str:
         return f"key {place!r} is missing"
     if parts[-1:] == ["index"]:
         return f"{place}: an index is dot-separated whole numbers like 1 or 1.2"
-    return f"{place or 'document'}: {message[:1].lower()}{message[1:]}"
+    message = message[:1].lower() + message[1:].replace("tuple", "list")
+    return f"{place}: {message}"
 
 
 def _syntax_fault(source: str, error: yaml.MarkedYAMLError) -> Fault:
