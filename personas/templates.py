@@ -7,6 +7,9 @@ takes its place; what a template includes can be overridden one by one in the sa
 A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
 the next `render` read the files again. The version goes into the log with every prompt: the first twelve
 hex digits of the SHA-256 over the template and everything it includes.
+
+What somebody in a dialogue has said is put into a prompt with the filter ``quoted``, between marks such as
+``<<<`` and ``>>>``: it then stands on one line and cannot close the mark or pass for another's line.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import re
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +41,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 FOLDER = Path(__file__).parent
 OVERRIDE_VARIABLE = "ASKBACK_PERSONAS"
 SUFFIX = ".jinja"
+_MARK = re.compile(r"([<>])\1+")
 
 
 class TemplateError(Exception):
@@ -148,6 +153,11 @@ def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tu
     return tuple(faults)
 
 
+def quoted(text: str) -> str:
+    """`text` on one line and without any run of ``<`` or ``>``, to stand between marks in a prompt."""
+    return _MARK.sub(r"\1", " ".join(text.split()))
+
+
 def forget() -> None:
     """Read every template anew when it is next needed."""
     _load.cache_clear()
@@ -167,7 +177,7 @@ def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
             f"{override}: not a folder; {OVERRIDE_VARIABLE} (or override_dir) must be a folder of templates"
         )
     folders = [FOLDER] if override is None else [Path(override), FOLDER]
-    return ImmutableSandboxedEnvironment(
+    environment = ImmutableSandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -175,6 +185,8 @@ def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
         autoescape=False,
         auto_reload=False,
     )
+    environment.filters["quoted"] = quoted
+    return environment
 
 
 @lru_cache(maxsize=1024)
