@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from simulator.errors import SeatError
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -33,6 +35,7 @@ class View:
         task: what this seat knows of the item: the seeker's background, the provider's tree, …
         seed: a seed for this turn alone, derived from the episode's.
         repeat: which repetition of the item is played.
+        moves: how often this seat has moved before; what was said for it (a greeting) does not count.
         options: the episode's options.
     """
 
@@ -44,6 +47,7 @@ class View:
     task: Any
     seed: int
     repeat: int = 0
+    moves: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -121,14 +125,21 @@ class ScriptSeat:
         self._answer = script if callable(script) else _reader(tuple(script))
 
     async def reply(self, view: View) -> Reply:
-        """The next line. Stateless: which one it is follows from the dialogue so far."""
+        """The next line. Stateless: which one it is follows from the dialogue so far.
+
+        Raises:
+            SeatError: if the lines have run out.
+        """
         answer = self._answer(view)
         return Reply(text=answer) if isinstance(answer, str) else answer
 
 
 def _reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:
     def answer(view: View) -> str | Reply:
-        spoken = sum(line.seat == view.seat for line in view.lines)
-        return lines[spoken]
+        if view.moves >= len(lines):
+            raise SeatError(
+                f"The {view.seat}'s script has {len(lines)} lines, and the dialogue goes on.", view.seat
+            )
+        return lines[view.moves]
 
     return answer

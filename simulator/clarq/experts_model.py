@@ -13,14 +13,17 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, Field
 
 from personas.templates import render
+from simulator.clarq.compose import strip_speaker
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
 from simulator.models import ChatModel, Message, Request
+from simulator.models.schema import parse
 from trees import Node
 
 SEED: Final = 8848  # paper VI-A, with temperature 0
 # A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
 _PASSES: Final = ("node", "node_again", "assumption")
-_SEVERAL: Final = ("there are multiple", "多个")
+# How explanations say that a node picks one of several options.
+_SEVERAL: Final = ("there are multiple", "多个", "多种")
 
 
 class OpeningAnswer(BaseModel):
@@ -103,7 +106,7 @@ class ModelExperts:
         if len(nodes) == 1:
             return Wording()
         answer = await self._ask("join", situation, JoinAnswer, nodes=nodes)
-        return Wording(joined=answer.reply)
+        return Wording(joined=strip_speaker(answer.reply))
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         """Write a Response II out of the dialogue alone."""
@@ -111,7 +114,7 @@ class ModelExperts:
         number = 3 if type == TurnType.ANSWERABLE else int(type)
         prompt = render(f"clarq/respond_{number}", situation.task.language, {"lines": situation.lines})
         request = self._request(f"provider.respond_{number}", prompt.text, prompt.version, situation)
-        return (await self._model.complete(request)).text
+        return strip_speaker((await self._model.complete(request)).text)
 
     async def _pass(
         self,
@@ -141,8 +144,11 @@ class ModelExperts:
     async def _ask(self, name: str, situation: Situation, schema: type[A], **variables: Any) -> A:
         prompt = render(f"clarq/{name}", situation.task.language, {**_case(situation), **variables})
         request = self._request(f"provider.{name}", prompt.text, prompt.version, situation, schema)
-        parsed = (await self._model.complete(request)).parsed
-        return parsed if isinstance(parsed, schema) else schema.model_validate(parsed)
+        completion = await self._model.complete(request)
+        if isinstance(completion.parsed, schema):
+            return completion.parsed
+        answer: A = parse(completion.text, schema)
+        return answer
 
     def _request(
         self,

@@ -193,6 +193,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         task=knows,
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
+        moves=_moves(state, seat),
         options=table.options,
     )
 
@@ -301,6 +302,12 @@ async def _write(state: State, runtime: Runtime[Table]) -> Update:
     return await _record(
         table, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))
     )
+
+
+def _moves(state: State, seat: str) -> int:
+    """How often `seat` has moved; Jax's greeting is no move of whoever provides."""
+    spoken = sum(who == seat for who, _ in state["lines"])
+    return max(spoken - 1, 0) if seat == PROVIDER else spoken
 
 
 def _experts(table: Table) -> Experts:

@@ -226,8 +226,8 @@ def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tup
 
 
 def _picked(give: object) -> tuple[str, ...]:
-    if isinstance(give, str):
-        return (give,)
+    if isinstance(give, str | int):
+        return (str(give),)
     return tuple(map(str, give)) if isinstance(give, Iterable) else ()
 
 

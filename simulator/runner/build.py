@@ -8,7 +8,7 @@ however many seats it sits in.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +20,7 @@ from logs.rows import Episode, Item, Run
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, load_model
 from simulator.runner.rooms import Room
-from simulator.seats import PersonSeat, ScriptSeat, Seat, View
+from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 
 
@@ -70,8 +70,11 @@ def _seat(
     return room.seat_for(seat, name, models, options)
 
 
-def read_script(path: Path, seat: str) -> Callable[[View], str]:
-    """A script file: YAML or JSON, a list of lines for `seat`; the last line is said again if they run out.
+def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
+    """A script file: YAML or JSON, a list of moves for `seat`; the last is made again if they run out.
+
+    A move is a line, or ``{text: …}`` with whatever structured move the seat has beside it (ClarQ's
+    provider: ``{give: ["1"], before: …, after: …}``).
 
     Raises:
         InputError: if the file cannot be read or holds anything else.
@@ -82,15 +85,29 @@ def read_script(path: Path, seat: str) -> Callable[[View], str]:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except yaml.YAMLError as error:
         raise InputError(f"{path}: is not YAML ({error}).") from error
-    if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
+    if not isinstance(lines, list) or not lines:
         raise InputError(f"{path}: expected a list of lines, one per turn of the {seat}.")
+    moves = [_scripted(line, f"{path}: entry {number}") for number, line in enumerate(lines, start=1)]
 
-    def say(view: View) -> str:
-        spoken = sum(line.seat == view.seat for line in view.lines)
-        said: str = lines[min(spoken, len(lines) - 1)]
-        return said
+    def move(view: View) -> Reply:
+        return moves[min(view.moves, len(moves) - 1)]
 
-    return say
+    return move
+
+
+def _scripted(entry: Any, place: str) -> Reply:
+    if isinstance(entry, str):
+        return Reply(text=entry)
+    if not isinstance(entry, dict) or not isinstance(entry.get("text", ""), str):
+        raise InputError(f"{place}: expected a line, or a move such as {{give: ['1'], before: 'Well,'}}.")
+    if any(isinstance(value, float) for value in _flat(entry.values())):
+        raise InputError(f"{place}: YAML reads 1.10 as the number 1.1; put a node's index in quotes.")
+    return Reply(text=entry.get("text", ""), move={key: entry[key] for key in entry if key != "text"})
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
 
 
 @dataclass(frozen=True, kw_only=True)
