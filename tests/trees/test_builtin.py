@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from trees import Language
+from trees.builtin import load_builtin, scan_builtin
+from trees.sources import task_key
+from trees.statistics import statistics
+from trees.types import TASK_TYPES, task_type
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_type_has_at_least_two_tasks(language: Language) -> None:
+    counts = Counter(task.type for task in load_builtin(language))
+    assert set(counts) == {one.number for one in TASK_TYPES}
+    assert min(counts.values()) >= 2
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_tasks_are_sorted_cached_and_in_their_language(language: Language) -> None:
+    tasks = load_builtin(language)
+    assert list(tasks) == sorted(tasks, key=task_key)
+    assert load_builtin(language) is tasks
+    assert {task.language for task in tasks} == {language}
+
+
+def test_both_languages_hold_the_same_tasks() -> None:
+    english, chinese = load_builtin("en"), load_builtin("zh")
+    assert [task.id for task in english] == [task.id for task in chinese]
+    assert statistics(english) == statistics(chinese)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_files_are_named_after_type_and_id(language: Language) -> None:
+    for draft in scan_builtin(language):
+        stem = draft.source.rpartition("/")[2].removesuffix(".yaml")
+        assert stem == f"{draft.type:02}-{draft.id}"
+        assert draft.id.rpartition("-")[0] == task_type(draft.type).slug
+
+
+def test_sizes_are_about_the_published_ones() -> None:
+    found = statistics(load_builtin("en"))
+    assert set(found.uncertainties) <= {2, 3, 4, 5, 6}
+    assert set(found.depth) <= {1, 2, 3, 4}
+    assert max(found.uncertainties, key=lambda size: found.uncertainties[size]) == 4
+    assert found.depth[1] + found.depth[2] > 0.8 * found.tasks
