@@ -44,7 +44,9 @@ def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
     """Gradio's index page as ours: `head` added, foreign references and frame scripts gone."""
     for unwanted in (_GRADIO_META, _MANIFEST, _FRAME_SCRIPTS, _BASE):
         html = unwanted.sub("", html)
-    html = html.replace('lang="en"', f'lang="{escape(language)}"', 1)
+    # Gradio sets lang to the browser's language when it starts; our script puts this one back.
+    tag = escape(language)
+    html = html.replace('lang="en"', f'lang="{tag}" data-language="{tag}"', 1)
     html = html.replace("</head>", f"{head}\n</head>", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', html)
 

@@ -10,7 +10,9 @@ window.askback = (() => {
   const POLL_MS = 1500;
   const RETRY_MS = [400, 800, 1500, 3000, 5000, 5000, 8000, 8000, 10000, 10000];
   const MAX_RECENT = 5;
+  const NARROW = matchMedia("(max-width: 899px)");
 
+  const language = () => document.documentElement.dataset.language || "en";
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const token = () => new URLSearchParams(location.search).get("t") || "";
 
@@ -39,6 +41,9 @@ window.askback = (() => {
     paint();
   }
   paint();
+  new MutationObserver(() => {
+    if (document.documentElement.lang !== language()) document.documentElement.lang = language();
+  }).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
   document.addEventListener("DOMContentLoaded", () => {
     paint();
     // Gradio sets the class from the browser's preference when it starts; the person's own wish wins.
@@ -90,7 +95,7 @@ window.askback = (() => {
 
     call(name, data = {}) {
       return this.server[`call_${name}`]({
-        language: document.documentElement.lang,
+        language: language(),
         path: location.pathname,
         query: location.search.slice(1),
         ...data,
@@ -140,7 +145,7 @@ window.askback = (() => {
         this.shownAt = performance.now();
       }
       if (this.ended) { this.applyReplay(); this.one("[data-judged]")?.replaceChildren(this.judgedText); return; }
-      if (matchMedia("(max-width: 899px)").matches && !this.open.has("background")) {
+      if (NARROW.matches && !this.open.has("background")) {
         const background = this.one("details[data-keep=background]");
         if (background && this.root.dataset.number > 1) background.open = false;
       }
@@ -161,7 +166,10 @@ window.askback = (() => {
 
     bottom() {
       const frame = this.one(".ab-log-frame");
-      if (frame) frame.scrollTop = frame.scrollHeight;
+      if (!frame) return;
+      frame.scrollTop = frame.scrollHeight;
+      // On a narrow screen the whole page scrolls; at first it stays with the background on top.
+      if (NARROW.matches && this.number > 1) this.one(".ab-talk").scrollIntoView({ block: "end" });
     }
 
     // The newest line stays in sight when the composer grows, unless the person has scrolled up.
@@ -337,6 +345,7 @@ window.askback = (() => {
       else this.picked = multi ? [...this.picked, index] : [index];
       this.showPicked();
       this.writeDraft();
+      if (this.picked.includes(index)) this.one(".ab-composer").scrollIntoView({ block: "nearest" });
     }
 
     showPicked() {
@@ -485,7 +494,7 @@ window.askback = (() => {
       if (!place) return;
       const entries = store.read(RECENT) || [];
       const list = this.one("[data-continue-list]");
-      const when = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+      const when = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
       place.hidden = entries.length === 0;
       list.replaceChildren(...entries.map((entry) => {
         const item = document.createElement("li");
@@ -575,7 +584,7 @@ window.askback = (() => {
 
     absoluteLink() {
       const field = this.one("[data-link]");
-      if (field) field.value = new URL(`${field.getAttribute("value")}&lang=${document.documentElement.lang}`, location.origin).href;
+      if (field) field.value = new URL(`${field.getAttribute("value")}&lang=${language()}`, location.origin).href;
     }
 
     async copy() {
