@@ -162,7 +162,7 @@ def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
         for fault in faults:
             typer.echo(f"{fault.severity}: {fault}")
     errors = sum(fault.severity == "error" for fault in faults)
-    typer.echo(f"{errors} errors, {len(faults) - errors} warnings" if faults else "No faults.")
+    typer.echo(f"errors: {errors}, warnings: {len(faults) - errors}" if faults else "No faults.")
 
 
 def _faults_table(file: str, faults: Sequence[Fault]) -> Table:

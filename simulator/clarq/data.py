@@ -16,6 +16,7 @@ from simulator.errors import InputError
 from trees import Background, Language, Node, Task, Tree
 from trees.builtin import load_builtin
 from trees.faults import TaskError
+from trees.published import FOLDERS
 from trees.sources import load_tasks, task_key
 from trees.types import Split, task_type
 
@@ -144,7 +145,8 @@ def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
 @lru_cache(maxsize=4)
 def _load_registered(folder: Path, language: Language) -> tuple[Task, ...]:
     """Registered folders are named by content and never change, so they are read once."""
-    return _load_path(folder, language)
+    home = folder / FOLDERS[language]
+    return _load_path(home, language) if home.is_dir() else ()
 
 
 def _load_path(path: Path, language: Language) -> tuple[Task, ...]:

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from simulator.clarq import commands
+from simulator.clarq.commands import CHECKERS, Checker, check_files
+from simulator.errors import InputError
+from trees import Background, Node, Task, Tree
+from trees.checks import RULES, SET_RULES
+from trees.faults import Fault
+from trees.published import file_name, write_published
+from trees.yaml_tasks import write_yaml
+
+APP = typer.Typer()
+APP.command("check")(commands.check)
+APP.add_typer(commands.data_app, name="data")
+RUN = CliRunner()
+TASK = Task(
+    id="bread-1",
+    type=25,
+    language="en",
+    background=Background("baker", "baking bread"),
+    tree=Tree("Bake it.", (Node("1", "Use rye.", "Which flour."), Node("2", "Wait an hour.", "How long."))),
+    prompt="You bake.",
+)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Path:
+    path = tmp_path / "spoilt.yaml"
+    write_yaml(path, [TASK])
+    path.write_text(path.read_text("utf-8").replace("Wait", "'Jax: Wait").replace("hour.", "hour.'"), "utf-8")
+    return path
+
+
+def test_builtin_tasks_are_checked_by_default() -> None:
+    result = RUN.invoke(APP, ["check"])
+    assert result.exit_code == 0
+    assert result.output == "No faults.\n"
+
+
+def test_faults_are_printed_one_a_line_with_file_line_and_task(spoilt: Path) -> None:
+    result = RUN.invoke(APP, ["check", str(spoilt)])
+    line = spoilt.read_text("utf-8").splitlines().index("  text: 'Jax: Wait an hour.'") + 1
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        f"error: {spoilt}:{line}: task bread-1: begins with the speaker (Jax:) [speaker-prefix]",
+        "errors: 1, warnings: 0",
+    ]
+
+
+def test_faults_as_json(spoilt: Path) -> None:
+    result = RUN.invoke(APP, ["check", "--json", str(spoilt)])
+    assert result.exit_code == 1
+    (fault,) = json.loads(result.output)
+    assert Fault(**fault).code == "speaker-prefix"
+    assert json.loads(RUN.invoke(APP, ["check", "--json"]).output) == []
+
+
+def test_a_terminal_gets_a_table(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    result = RUN.invoke(APP, ["check", str(spoilt)])
+    assert result.exit_code == 1
+    assert "speaker-prefix" in result.output
+    assert "message" in result.output
+    assert f"error: {spoilt}" not in result.output
+
+
+def test_warnings_alone_are_no_failure(tmp_path: Path) -> None:
+    write_yaml(tmp_path / "x.yaml", [Task(**{**vars(TASK), "tree": Tree("Bake it.", TASK.tree.nodes[:1])})])
+    result = RUN.invoke(APP, ["check", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "errors: 0, warnings: 1" in result.output
+
+
+def test_rules_are_listed() -> None:
+    output = RUN.invoke(APP, ["check", "--rules"]).output
+    for rule in (*RULES, *SET_RULES):
+        assert rule.code in output
+
+
+def test_what_cannot_be_checked_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("", encoding="utf-8")
+    faults = check_files([tmp_path, tmp_path / "notes.txt", tmp_path / "none.yaml"])
+    assert [fault.message.split(";")[0] for fault in faults] == [
+        "nothing here that can be checked",
+        "does not exist",
+        "nothing here that can be checked",
+    ]
+
+
+def test_each_file_goes_to_one_checker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_yaml(tmp_path / "x.yaml", [TASK])
+    (tmp_path / "study.toml").write_text("", encoding="utf-8")
+    seen: list[Path] = []
+
+    def find(path: Path) -> tuple[Path, ...]:
+        return tuple(sorted(path.iterdir()))
+
+    def check(files: object) -> tuple[Fault, ...]:
+        assert isinstance(files, list)
+        seen.extend(files)
+        return ()
+
+    monkeypatch.setattr(commands, "CHECKERS", (*CHECKERS, Checker("all files", find, check)))
+    assert check_files([tmp_path]) == ()
+    assert seen == [tmp_path / "study.toml"]
+
+
+def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "source" / "English").mkdir(parents=True)
+    write_published(tmp_path / "source" / "English" / file_name(25), [TASK])
+    assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output
+    refused = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source")])
+    assert isinstance(refused.exception, InputError)
+    added = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
+    assert added.exit_code == 0
+    assert "Registered as 'mine'" in added.output
+    assert "instead of" in added.output
+    again = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
+    assert "nothing has changed" in again.output
+    assert "mine" in RUN.invoke(APP, ["data", "list"]).output
+    assert RUN.invoke(APP, ["data", "remove", "mine"]).output == "Removed mine.\n"
+    assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output
+
+
+def test_other_benchmarks_take_no_data(tmp_path: Path) -> None:
+    result = RUN.invoke(APP, ["data", "add", "clark", str(tmp_path)])
+    assert isinstance(result.exception, InputError)
+    assert "known: clarq" in str(result.exception)
