@@ -16,7 +16,8 @@ from logs.schema import BY_NAME, TABLES, Table
 Values = tuple[Any, ...]
 R = TypeVar("R", bound=Row)
 
-_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+dump_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+"""A JSON value as compact text."""
 
 
 def stored_columns(table: Table) -> tuple[str, ...]:
@@ -31,6 +32,7 @@ class _Plan(NamedTuple):
     json: tuple[int, ...]
     big: tuple[int, ...]
     real: tuple[int, ...]
+    boolean: tuple[int, ...]
 
 
 def _plan(table: Table) -> _Plan:
@@ -39,7 +41,8 @@ def _plan(table: Table) -> _Plan:
     def places(kind: str) -> tuple[int, ...]:
         return tuple(place for place, other in enumerate(kinds) if other == kind)
 
-    return _Plan(operator.attrgetter(*table.names), places("json"), places("big integer"), places("real"))
+    take = operator.attrgetter(*table.names)
+    return _Plan(take, places("json"), places("big integer"), places("real"), places("boolean"))
 
 
 _PLANS = {row: _plan(table) for row, table in TABLES.items()}
@@ -75,7 +78,7 @@ def _field(row: Row, place: int) -> str:
 
 def _encode_json(row: Row, place: int, value: Any) -> str:
     try:
-        return _dumps(value)
+        return dump_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise LogError(
             f"{_field(row, place)} is not JSON: {error}. Use dict, list, str, bool, None and finite numbers."
@@ -96,18 +99,21 @@ def _mend(text: str) -> str:
 
 def decode(row: type[R], record: sqlite3.Row | Values) -> R:
     """A row from its values, in the order of its table's columns."""
-    values = list(record[: len(TABLES[row].columns)])
-    plan = _PLANS[row]
+    return row(**plain(TABLES[row], record))
+
+
+def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
+    """A row's values by column, JSON read, in the order of its table's columns."""
+    values = list(record[: len(table.columns)])
+    plan = _PLANS[table.row]
     for place in plan.json:
         text = values[place]
         values[place] = {} if text == "{}" else json.loads(text)
     for place in plan.big:
         values[place] = int(values[place])
-    names = TABLES[row].names
-    fields = dict(zip(names, values, strict=True))
-    if row is ModelCall:
-        fields["cached"] = bool(fields["cached"])
-    return row(**fields)
+    for place in plan.boolean:
+        values[place] = bool(values[place])
+    return dict(zip(table.names, values, strict=True))
 
 
 def select(row: type[Any], alias: str = "") -> str:

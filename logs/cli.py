@@ -1,0 +1,246 @@
+"""`askback log …` and `askback export`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from logs.erase import erase_participant
+from logs.export import export
+from logs.paths import LOG_VARIABLE, default_path
+from logs.query import State
+from logs.reader import LogReader
+from logs.rows import Turn
+from logs.schema.document import render
+from logs.tail import tail
+from logs.transcript import as_markdown, as_rich, as_text, read_transcript, visible
+
+log_app = typer.Typer(
+    name="log",
+    help="Look into the log: runs, episodes as transcripts, what is happening now.",
+    no_args_is_help=True,
+)
+
+LogOption = Annotated[
+    Path | None,
+    typer.Option("--log", help=f"The log file; default: ${LOG_VARIABLE}, or the one in your Askback folder."),
+]
+_NUMBERS = {"completed", "truncated", "aborted", "failed", "running", "repeat", "attempt", "rows erased"}
+_STATES: tuple[State, ...] = ("completed", "truncated", "aborted", "failed", "running")
+
+
+@log_app.command("list")
+def list_command(
+    run: Annotated[str | None, typer.Argument(help="A run, to list its episodes.")] = None,
+    status: Annotated[State | None, typer.Option(help="Only episodes that stand so.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 50,
+    log: LogOption = None,
+) -> None:
+    """List the runs, or the episodes of one run."""
+    path = log or default_path()
+    if run is None and not path.exists():
+        _say(
+            f"There is no log at {path} yet. It begins with the first dialogue: play one in the browser "
+            "(`askback app`), or run many (`askback run`)."
+        )
+        return
+    with LogReader(path) as reader:
+        if run is None:
+            _list_runs(reader, limit)
+        else:
+            _list_episodes(reader, run, status, limit)
+
+
+def _list_runs(reader: LogReader, limit: int) -> None:
+    runs = reader.runs()
+    if not runs:
+        _say(
+            f"There are no runs in {reader.path} yet: play in the browser (`askback app`), or start a run "
+            "(`askback run`)."
+        )
+        return
+    table = _table("run", "benchmark", "setup", *_STATES, "begun")
+    for run in runs[-limit:]:
+        progress = reader.progress(run.id)
+        counts = [str(getattr(progress, state) or "") for state in _STATES]
+        table.add_row(Text(run.id), run.benchmark, run.setup, *counts, _moment(run.created_at))
+    _console().print(table)
+    _say_more(len(runs), limit, "runs")
+
+
+def _list_episodes(reader: LogReader, run: str, status: State | None, limit: int) -> None:
+    reader.run(run)
+    episodes = reader.episodes(run, status=status)
+    if not episodes:
+        _say(f"There are no {status or ''} episodes in run {run}.".replace("  ", " "))
+        return
+    endings, names = reader.endings(run), {item.hash: item.name for item in reader.items(run)}
+    table = _table("episode", "item", "language", "repeat", "attempt", "status", "begun")
+    for episode in episodes[-limit:]:
+        ending = endings.get(episode.id)
+        table.add_row(
+            Text(episode.id, overflow="fold"),
+            Text(names[episode.item_hash]),
+            episode.language,
+            str(episode.repeat),
+            str(episode.attempt),
+            _coloured(ending.status if ending else "running"),
+            _moment(episode.created_at),
+        )
+    _console().print(table)
+    _say_more(len(episodes), limit, "episodes")
+
+
+@log_app.command("show")
+def show_command(
+    episode: Annotated[str, typer.Argument(help="An episode's id, or the start of it.")],
+    trace: Annotated[bool, typer.Option("--trace", help="Why each seat moved, what models said.")] = False,
+    format: Annotated[
+        Literal["terminal", "text", "markdown"], typer.Option(help="How to write it.")
+    ] = "terminal",
+    log: LogOption = None,
+) -> None:
+    """Show an episode as a transcript."""
+    with LogReader(log or default_path()) as reader:
+        transcript = read_transcript(reader, episode)
+    if format == "terminal":
+        _console().print(as_rich(transcript, trace=trace))
+    else:
+        write = as_text if format == "text" else as_markdown
+        typer.echo(write(transcript, trace=trace), nl=False)
+
+
+@log_app.command("tail")
+def tail_command(
+    run: Annotated[str, typer.Argument(help="A run.")],
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="The last so many turns.")] = 10,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="New ones, too, until Ctrl-C.")] = False,
+    log: LogOption = None,
+) -> None:
+    """Show a run's latest turns, and with -f those to come."""
+    console = _console()
+    with LogReader(log or default_path()) as reader:
+        reader.run(run)
+        waiting = True
+        try:
+            for turn in tail(reader, run, lines, follow=(lambda: True) if follow else None):
+                console.print(_line(turn))
+                waiting = False
+        except KeyboardInterrupt:
+            return
+        if waiting and lines:
+            _say(f"Nobody has said anything in run {run} yet.")
+
+
+@log_app.command("erase")
+def erase_command(
+    participant: Annotated[str, typer.Argument(help="The participant's pseudonym.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    reason: Annotated[str, typer.Option(help="Goes into the receipt; name nobody in it.")] = "",
+    log: LogOption = None,
+) -> None:
+    """Erase a person for good: who they are and what they said. Numbers and scores stay."""
+    path = log or default_path()
+    with LogReader(path) as reader:
+        reader.participant(participant)
+        episodes = len(reader.episodes(participant_id=participant))
+    if not yes:
+        typer.confirm(
+            f"Erase {participant} ({episodes} episodes) from {path}? This cannot be undone.", abort=True
+        )
+    erasure = erase_participant(path, participant, reason=reason)
+    table = _table("table", "rows erased")
+    for name, count in erasure.counts.items():
+        table.add_row(name, str(count))
+    _console().print(table)
+    _say("A receipt is in the log. Exports and backups made before are not changed by this.")
+    if not erasure.files_clean:
+        _say(
+            "Remains of the old texts may still lie in the file, since another program has it open or the "
+            "disk is full. Close it, then erase once more."
+        )
+
+
+@log_app.command("schema")
+def schema_command() -> None:
+    """Print what each table and column means."""
+    typer.echo(render(), nl=False)
+
+
+def export_command(
+    folder: Annotated[Path, typer.Argument(help="Where to; made if need be.")],
+    run: Annotated[list[str] | None, typer.Option(help="Only this run; may be given again.")] = None,
+    format: Annotated[Literal["jsonl", "csv"], typer.Option(help="One file per table.")] = "jsonl",
+    nest: Annotated[bool, typer.Option("--nest", help="One object per episode, all in it.")] = False,
+    excel: Annotated[bool, typer.Option("--excel", help="CSV that Excel reads as UTF-8.")] = False,
+    identities: Annotated[
+        bool, typer.Option("--identities", help="Outside identities of participants, too.")
+    ] = False,
+    log: LogOption = None,
+) -> None:
+    """Export the log as JSON lines or CSV, with a codebook. People stay pseudonyms."""
+    with LogReader(log or default_path()) as reader, _bar() as progress:
+        files = export(
+            reader,
+            folder,
+            format="csv" if excel else format,
+            runs=run,
+            nest=nest,
+            identities=identities,
+            excel=excel,
+            progress=progress,
+        )
+    _say(f"Wrote {len(files)} files to {folder}; what the columns mean is in codebook.md.")
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    columns = (TextColumn("exporting"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("exporting", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _console() -> Console:
+    return Console()
+
+
+def _say(text: str) -> None:
+    _console().print(Text(text), soft_wrap=True)
+
+
+def _say_more(count: int, limit: int, what: str) -> None:
+    if count > limit:
+        _say(f"… and {count - limit} older {what}; see them with --limit {count}.")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for column in table.columns:
+        column.justify = "right" if column.header in _NUMBERS else "left"
+    return table
+
+
+def _coloured(state: State) -> Text:
+    colours = {"completed": "green", "truncated": "yellow", "running": "cyan"}
+    return Text(state, style=colours.get(state, "red"))
+
+
+def _moment(created_at: str) -> str:
+    """A time as far as the minute."""
+    return created_at[:16].replace("T", " ")
+
+
+def _line(turn: Turn) -> Text:
+    line = Text(f"{turn.episode_id} {turn.number:>3} ", style="dim")
+    line.append(f"{turn.seat}  ", style="bold")
+    line.append(visible(turn.text), style="not dim")
+    return line

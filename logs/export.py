@@ -1,0 +1,242 @@
+"""Taking the data home: JSON lines or CSV, with a codebook.
+
+An export is what the log held at one moment. It goes into a folder, where each file appears whole or not
+at all. Outside identities stay behind unless asked for; people are their pseudonyms.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from logs.codebook import codebook_csv, codebook_markdown
+from logs.codec import dump_json, plain, select
+from logs.errors import LogError
+from logs.guard import guard, unguard
+from logs.nested import nested_episodes
+from logs.reader import LogReader
+from logs.rows import Assignment, Episode, Identity, Run, now
+from logs.schema import TABLES, Table
+
+__all__ = ["Progress", "export", "unguard"]
+
+Format = Literal["jsonl", "csv"]
+Progress = Callable[[int, int], None]
+"""Called with the number of rows written so far and in all."""
+
+# How often progress is told, in rows.
+_STEP = 500
+
+_OF_RUNS = "SELECT value FROM json_each(:runs)"
+_EPISODES = f"SELECT id FROM episodes WHERE run_id IN ({_OF_RUNS})"
+_ITEMS = f"SELECT item_hash FROM episodes WHERE run_id IN ({_OF_RUNS})"
+_PEOPLE = (
+    f"SELECT participant_id FROM episodes WHERE run_id IN ({_OF_RUNS}) "
+    f"UNION SELECT participant_id FROM assignments WHERE run_id IN ({_OF_RUNS}) "
+    f"UNION SELECT annotator FROM judgments WHERE episode_id IN ({_EPISODES})"
+)
+# Which rows of each table belong to the runs wanted.
+_CHOSEN = {
+    "runs": f"id IN ({_OF_RUNS})",
+    "items": f"hash IN ({_ITEMS})",
+    "participants": f"id IN ({_PEOPLE})",
+    "identities": f"participant_id IN ({_PEOPLE})",
+    "episodes": f"run_id IN ({_OF_RUNS})",
+    "turns": f"episode_id IN ({_EPISODES})",
+    "model_calls": f"episode_id IN ({_EPISODES})",
+    "endings": f"episode_id IN ({_EPISODES})",
+    "judgments": f"episode_id IN ({_EPISODES}) OR (episode_id IS NULL AND item_hash IN ({_ITEMS}))",
+    "scores": f"episode_id IN ({_EPISODES})",
+    "assignments": f"run_id IN ({_OF_RUNS})",
+    "events": f"run_id IN ({_OF_RUNS}) OR episode_id IN ({_EPISODES})",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is exported: one moment of the log, and the runs wanted (None for all)."""
+
+    connection: sqlite3.Connection
+    runs: tuple[str, ...] | None
+
+    def where(self, table: Table) -> str:
+        return "" if self.runs is None else f"WHERE {_CHOSEN[table.name]}"
+
+    def query(self, what: str, table: Table) -> sqlite3.Cursor:
+        runs = {"runs": json.dumps(self.runs)} if self.runs is not None else {}
+        return self.connection.execute(f"SELECT {what} FROM {table.name} {self.where(table)}", runs)
+
+    def count(self, table: Table) -> int:
+        return int(self.query("count(*)", table).fetchone()[0])
+
+    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+        with closing(self.query(select(table.row), table)) as cursor:
+            yield from cursor
+
+
+def export(
+    reader: LogReader,
+    folder: Path,
+    *,
+    format: Format = "jsonl",
+    runs: Sequence[str] | None = None,
+    nest: bool = False,
+    identities: bool = False,
+    excel: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Path, ...]:
+    """Write the log, or some runs of it, into `folder`.
+
+    Args:
+        reader: the log.
+        folder: made if need be; files of the same names in it are replaced.
+        format: ``jsonl`` (a JSON object per line) or ``csv``.
+        runs: ids of the runs wanted, None for everything.
+        nest: besides ``runs.jsonl`` one file ``episodes.jsonl``, each line an episode with all that belongs
+            to it.
+        identities: export outside identities, too. Whoever has them knows who took part.
+        excel: begin CSV files with a byte order mark, by which Excel knows UTF-8.
+        progress: is told how far the export is.
+
+    Returns:
+        The files written.
+
+    Raises:
+        NotInLog: one of the runs is not there.
+        LogError: the folder cannot be written, or options contradict each other.
+    """
+    if nest and format == "csv":
+        raise LogError("CSV cannot be nested: export as jsonl, or without nesting")
+    for run in runs or ():
+        reader.run(run)
+    left_out = ({Identity} if not identities else set()) | ({Assignment} if nest else set())
+    tables = [table for table in TABLES.values() if table.row not in left_out]
+    with _moment(reader) as connection:
+        source = _Source(connection, None if runs is None else tuple(runs))
+        counter = _Counter(sum(source.count(table) for table in tables), progress)
+        with _arriving(folder) as drafts:
+            if nest:
+                _write_table(source, TABLES[Run], drafts, format, excel, counter)
+                _write_nested(source, drafts, identities, counter)
+            else:
+                for table in tables:
+                    _write_table(source, table, drafts, format, excel, counter)
+            about = _about(reader.path, source.runs, nest, identities)
+            markdown = codebook_markdown(tables, about=about, guarded=format == "csv")
+            (drafts / "codebook.md").write_text(markdown, encoding="utf-8")
+            (drafts / "codebook.csv").write_text(codebook_csv(tables), encoding="utf-8", newline="")
+    counter.finish()
+    return tuple(sorted(folder / name for name in _names(tables, format, nest)))
+
+
+def _names(tables: Iterable[Table], format: Format, nest: bool) -> list[str]:
+    data = ["runs.jsonl", "episodes.jsonl"] if nest else [f"{table.name}.{format}" for table in tables]
+    return [*data, "codebook.csv", "codebook.md"]
+
+
+class _Counter:
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._done = 0
+        self._total = total
+        self._progress = progress
+
+    def count(self, rows: int = 1) -> None:
+        before = self._done // _STEP
+        self._done += rows
+        if self._progress and self._done // _STEP != before:
+            self._progress(min(self._done, self._total), self._total)
+
+    def finish(self) -> None:
+        if self._progress:
+            self._progress(self._total, self._total)
+
+
+@contextmanager
+def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
+    """A connection that sees the log as it is now, whatever is written meanwhile."""
+    with reader.connection() as connection:
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def _arriving(folder: Path) -> Iterator[Path]:
+    """A folder for drafts, whose files move into `folder` once all of them are written."""
+    drafts: Path | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        drafts = Path(tempfile.mkdtemp(prefix=".export-", dir=folder))
+        yield drafts
+        for draft in sorted(drafts.iterdir()):
+            os.replace(draft, folder / draft.name)
+    except OSError as error:
+        raise LogError(f"cannot export into {folder}: {error}. Name another folder.") from error
+    finally:
+        if drafts is not None:
+            shutil.rmtree(drafts, ignore_errors=True)
+
+
+def _write_table(
+    source: _Source, table: Table, drafts: Path, format: Format, excel: bool, counter: _Counter
+) -> None:
+    encoding = "utf-8-sig" if excel and format == "csv" else "utf-8"
+    with (drafts / f"{table.name}.{format}").open("w", encoding=encoding, newline="") as file:
+        if format == "csv":
+            writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+            writer.writerow(table.names)
+            for record in source.rows(table):
+                writer.writerow(_cells(table, record))
+                counter.count()
+        else:
+            for record in source.rows(table):
+                file.write(dump_json(plain(table, record)) + "\n")
+                counter.count()
+
+
+def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
+    """The cells of one row; numbers stay numbers, texts become no formula."""
+    cells: list[Any] = []
+    for column, value in zip(table.columns, record, strict=True):
+        if column.kind == "boolean":
+            cells.append("true" if value else "false")
+        elif column.kind in ("text", "json") and value is not None:
+            cells.append(guard(value))
+        else:
+            cells.append(value)
+    return cells
+
+
+def _write_nested(source: _Source, drafts: Path, identities: bool, counter: _Counter) -> None:
+    with (drafts / "episodes.jsonl").open("w", encoding="utf-8", newline="") as file:
+        records = source.rows(TABLES[Episode])
+        for record, rows in nested_episodes(source.connection, records, identities=identities):
+            file.write(dump_json(record) + "\n")
+            counter.count(rows)
+
+
+def _about(log: Path, runs: Sequence[str] | None, nest: bool, identities: bool) -> list[str]:
+    what = "everything" if runs is None else f"the runs {', '.join(runs)}"
+    about = [f"Exported from `{log.name}` at {now()}: {what}."]
+    if nest:
+        about.append(
+            "Each line of `episodes.jsonl` is an episode with its `item`, `participant`, `ending`, `turns` "
+            "(each with its `model_calls`), other `model_calls`, `judgments`, `scores` and `events` in it."
+        )
+    about.append(
+        "Outside identities of participants are in it: keep it to yourself."
+        if identities
+        else "People are pseudonyms; their outside identities are not in it."
+    )
+    return about
