@@ -21,6 +21,7 @@ def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
 
     Raises:
         InputError: if the file is not of the published form.
+        LogConflict: if the log holds another run of that name.
         LogError: if the log cannot be written.
     """
     dialogues = load_results(path)
@@ -32,10 +33,11 @@ def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
         seed=0,
         config={"imported": path.name, "sha256": digest, "planned": len(dialogues)},
     )
-    log.put(run)
+    known = log.put(run).result().duplicate
     for dialogue in dialogues:
         _write(dialogue, run, log)
-    log.put(Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": digest}))
+    if not known:
+        log.put(Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": digest}))
     log.flush()
     return run
 

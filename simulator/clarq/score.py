@@ -113,14 +113,15 @@ def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
 
 def _reached(task: Task, lines: Sequence[Line]) -> int:
     last, missing = 0, {node.index for node in task.tree.nodes}
-    said = [line.text for line in lines if line.seat == "provider"][1:]
-    for count, text in enumerate(said, start=1):
+    responses = sum(line.seat == "provider" for line in lines) - 1
+    said = lines_after_opening(task, lines)
+    for count, text in enumerate(said, start=responses - len(said) + 1):
         found = {node.index for node in task.tree.nodes if contains(text, node.text, task.language)}
         if found & missing:
             last = count
         missing -= found
     # A node that only a judge counts as obtained has no line of its own: the whole dialogue was needed.
-    return len(said) if missing else last
+    return responses if missing else last
 
 
 def turn_length(text: str, language: Language) -> int:

@@ -8,6 +8,7 @@ by SIGKILL, goes on when the same command is given again.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -69,9 +70,12 @@ async def run_batch(
     Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
 
     Raises:
-        InputError: if the log holds a run of that name with another configuration.
+        InputError: if the log holds a run of that name with another configuration, or `concurrency` is
+            less than 1.
         LogError: if the log cannot be written.
     """
+    if concurrency < 1:
+        raise InputError(f"concurrency {concurrency}: must be 1 or more")
     await _announce(plan, log, reader)
     jobs, tally = _left_to_do(plan, reader)
     on_progress(tally)
@@ -107,8 +111,13 @@ async def _announce(plan: Plan, log: LogWriter, reader: LogReader) -> None:
 
 
 def _differences(old: Run, new: Run) -> list[str]:
-    before = {**old.config, "seed": old.seed, "setup": old.setup}
-    after = {**new.config, "seed": new.seed, "setup": new.setup}
+    before, after = (
+        # As the log keeps it: a tuple comes back as a list.
+        json.loads(
+            json.dumps({**run.config, "seed": run.seed, "setup": run.setup, "benchmark": run.benchmark})
+        )
+        for run in (old, new)
+    )
     return [
         f"{key}: {before.get(key)!r} there, {after.get(key)!r} here"
         for key in sorted(before.keys() | after.keys())
@@ -145,7 +154,8 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
 
 
 def _again(episode: Episode, attempt: int) -> Episode:
-    return replace(episode, id=f"{episode.id.split('#')[0]}#{attempt}", attempt=attempt)
+    first = episode.id.rpartition("#")[0] if episode.attempt else episode.id
+    return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
 async def _play(plan: Plan, job: _Job, log: LogWriter) -> Outcome:

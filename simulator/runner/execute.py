@@ -14,7 +14,7 @@ from typing import Any
 from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
-from simulator.models import ModelError
+from simulator.models import Malformed, ModelError
 from simulator.runner.rooms import Live, Room
 
 
@@ -89,29 +89,47 @@ async def execute(
     except SeatError as error:
         ending = _ending(live, "aborted", error.cause, str(error))
     except ModelError as error:
-        ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
+        cause = "parser" if isinstance(error, Malformed) else "infrastructure"
+        ending = _ending(live, "failed", cause, f"{type(error).__name__}: {error}")
     except LogError:
         raise
     except Exception as error:  # a fault in one seat's code must not take a run of thousands down
         ending = _ending(live, "failed", "infrastructure", f"{type(error).__name__}: {error}")
-        log.put(_traceback(live))
+        log.put(traceback_event(live))
     await recorder.settle()
     if ending is None:
         return Outcome(state, None)
+    ending, scores = await finish(room, live, log, ending, played)
+    return Outcome(state, ending, scores)
+
+
+async def finish(
+    room: Room, live: Live, log: LogWriter, ending: Ending, turns: Sequence[Turn]
+) -> tuple[Ending, tuple[Score, ...]]:
+    """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
+
+    Raises:
+        LogError: if the log cannot be written.
+    """
     scores: tuple[Score, ...] = ()
     if ending.status in ("completed", "truncated"):
-        scores = room.score(live.item, played, ())
+        try:
+            scores = room.score(live.item, turns, ())
+        except Exception as error:
+            ending = _ending(live, "failed", "scorer", f"{type(error).__name__}: {error}")
+            log.put(traceback_event(live))
     for score in scores:
         log.put(score)
     await log.write(ending)
-    return Outcome(state, ending, scores)
+    return ending, scores
 
 
 def _ending(live: Live, status: Any, cause: str, message: str) -> Ending:
     return Ending(episode_id=live.episode.id, status=status, cause=cause, message=message)
 
 
-def _traceback(live: Live) -> Event:
+def traceback_event(live: Live) -> Event:
+    """The exception being handled, for whoever has to mend it."""
     return Event(
         kind="exception",
         run_id=live.episode.run_id,

@@ -14,15 +14,17 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from logs import LogConflict, LogReader, LogWriter
+from logs import LogConflict, LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Judgment, Run, Turn
-from simulator.errors import ConflictError, SeatError
+from simulator.errors import ConflictError, InputError, SeatError
 from simulator.models import ChatModel, ModelError
 from simulator.runner.build import build_seats
-from simulator.runner.execute import Recorder
+from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.rooms import Live, Room
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
+
+_MOVED_ON = "The dialogue has moved on; here is where it stands now."
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Sessions:
         built = build_seats(self._room, seats, self._models, options)
         kinds = {seat: who.kind for seat, who in built.items()}
         setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
-        run_id = "-".join(["play", self._room.name, *(seats[seat].replace("/", "-") for seat in seats)])
+        names = (seats[seat].replace("/", "-") for seat in self._room.seats)
+        run_id = "-".join(["play", self._room.name, *names])
         row = self._room.item_row(item)
         # Every play is an episode of its own; the repeat index only has to be unlike the others'.
         unique = uuid4().int >> 96
@@ -102,9 +105,12 @@ class Sessions:
 
         Raises:
             NotInLog: if there is no such episode.
+            InputError: if no person sits there.
         """
         async with self._lock(episode_id):
-            here = await self._advance(self._load(episode_id))
+            here = self._load(episode_id)
+            _require_person(here, seat)
+            here = await self._advance(here)
         return self._shown(here, seat)
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
@@ -117,24 +123,29 @@ class Sessions:
             number: the turn it was written for, as the view said; None if any will do.
 
         Raises:
+            NotInLog: if there is no such episode.
+            InputError: if no person sits there.
             ConflictError: if it is not that seat's turn (another tab moved, the dialogue is over), or
                 that seat's turn has another number by now.
             SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
         """
         async with self._lock(episode_id):
             here = self._load(episode_id)
+            _require_person(here, seat)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
-                stale = number is not None and number != len(here.turns)
-                if stale or self._room.due(here.live, here.state) != seat:
-                    raise ConflictError("The dialogue has moved on; here is where it stands now.")
-                turn = self._room.accept(here.live, here.state, seat, reply)
-                try:
-                    await self._log.write(turn)
-                except LogConflict as error:  # another process was first
-                    raise ConflictError("The dialogue has moved on; here is where it stands now.") from error
+                await self._take(here, seat, reply, number)
                 here = self._load(episode_id)
             here = await self._advance(here)
         return self._shown(here, seat)
+
+    async def _take(self, here: _Here, seat: str, reply: Reply, number: int | None) -> None:
+        stale = number is not None and number != len(here.turns)
+        if stale or here.ending is not None or self._room.due(here.live, here.state) != seat:
+            raise ConflictError(_MOVED_ON)
+        try:
+            await self._log.write(self._room.accept(here.live, here.state, seat, reply))
+        except LogConflict as error:  # another process was first
+            raise ConflictError(_MOVED_ON) from error
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
         """A person's own verdict on an ended episode (did the seeker succeed?).
@@ -177,7 +188,11 @@ class Sessions:
         return _Here(live, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
 
     async def _advance(self, here: _Here) -> _Here:
-        """Let the seats opposite move; at the end write scores and ending, once."""
+        """Let the seats opposite move; at the end write scores and ending, once.
+
+        Whatever goes wrong opposite, the person keeps the dialogue and is told; the next view or reply
+        asks the seat again. Only a seat that breaks the rules ends it.
+        """
         self._warnings.pop(here.id, None)
         if here.ending is not None:
             return here
@@ -187,18 +202,21 @@ class Sessions:
         except SeatError as error:
             ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
         except ModelError as error:
-            # The person keeps the dialogue: the next view or reply asks the model again.
             self._warnings[here.id] = f"{type(error).__name__}: {error}"
             details = {"error": self._warnings[here.id]}
             await self._log.write(Event(kind="model_failed", episode_id=here.id, details=details))
+        except LogConflict:  # another process lets the same seats move; what it wrote is read below
+            pass
+        except LogError:
+            raise
+        except Exception as error:
+            self._warnings[here.id] = type(error).__name__
+            await self._log.write(traceback_event(here.live))
         turns = tuple(self._reader.turns(here.id))
         state = self._room.rebuild(turns)
         ending = ending or self._room.ending(here.live, state)
         if ending is not None:
-            if ending.status != "aborted":
-                for score in self._room.score(here.live.item, turns, ()):
-                    self._log.put(score)
-            await self._log.write(ending)
+            ending, _ = await finish(self._room, here.live, self._log, ending, turns)
         return _Here(here.live, turns, state, ending)
 
     def _shown(self, here: _Here, seat: str) -> Any:
@@ -207,3 +225,8 @@ class Sessions:
     def _require_ended(self, here: _Here) -> None:
         if here.ending is None:
             raise ConflictError("The dialogue has not ended yet.")
+
+
+def _require_person(here: _Here, seat: str) -> None:
+    if here.live.episode.seats.get(seat) != "person":
+        raise InputError(f"No person sits in the {seat}'s seat of this dialogue.")
