@@ -7,7 +7,7 @@ that write a Response II see the dialogue alone, so they have nothing to give aw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field
@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from personas.templates import render
 from simulator.clarq.compose import strip_speaker
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.prompts import dialogue_text
 from simulator.models import ChatModel, Message, Request
 from simulator.models.schema import parse
 from trees import Node
@@ -80,7 +81,7 @@ class ModelExperts:
     async def hear(self, situation: Situation) -> Heard:
         """Ask for the type; for a repetition ask a second time, and count it as answerable if it is none."""
         nodes = situation.frontier.available
-        answer = await self._ask("type", situation, TypeAnswer, nodes=nodes)
+        answer = await self._ask("type", situation, TypeAnswer, nodes=_pairs(nodes))
         if answer.type != TurnType.REPEATED:
             return Heard(TurnType(answer.type), answer.reason)
         check = await self._ask("repeated", situation, RepeatedAnswer)
@@ -105,14 +106,14 @@ class ModelExperts:
         """One node stands alone; several are joined by the model (the rules check that none is broken)."""
         if len(nodes) == 1:
             return Wording()
-        answer = await self._ask("join", situation, JoinAnswer, nodes=nodes)
+        answer = await self._ask("join", situation, JoinAnswer, nodes=_pairs(nodes))
         return Wording(joined=strip_speaker(answer.reply))
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         """Write a Response II out of the dialogue alone."""
         # Type 2 without a suitable node is type 3: a detail that nothing answers.
         number = 3 if type == TurnType.ANSWERABLE else int(type)
-        prompt = render(f"clarq/respond_{number}", situation.task.language, {"lines": situation.lines})
+        prompt = render(f"clarq/respond_{number}", situation.task.language, _dialogue(situation))
         request = self._request(f"provider.respond_{number}", prompt.text, prompt.version, situation)
         return strip_speaker((await self._model.complete(request)).text)
 
@@ -171,9 +172,17 @@ class ModelExperts:
         )
 
 
-def _case(situation: Situation) -> Mapping[str, Any]:
+def _case(situation: Situation) -> dict[str, Any]:
     return {
+        **_dialogue(situation),
         "background": situation.task.background,
-        "lines": situation.lines,
         "utterance": situation.utterance,
     }
+
+
+def _dialogue(situation: Situation) -> dict[str, Any]:
+    return {"dialogue": dialogue_text(situation.lines, situation.task.language, "judge")}
+
+
+def _pairs(nodes: Sequence[Node]) -> list[tuple[str, str | None]]:
+    return [(node.text, node.explanation) for node in nodes]

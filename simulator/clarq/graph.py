@@ -30,7 +30,7 @@ from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
-from trees import Background, Frontier, Task
+from trees import Background, Frontier, Language, Task
 
 SEEKER: Final = "seeker"
 PROVIDER: Final = "provider"
@@ -44,6 +44,7 @@ class SeekerKnows:
 
     background: Background
     prompt: str
+    language: Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def due(state: State, turn_limit: int) -> str | None:
 def view_for(table: Table, state: State, seat: str) -> View:
     """All that `seat` may see now: a seeker never sees the tree."""
     knows = (
-        SeekerKnows(table.task.background, table.prompt)
+        SeekerKnows(table.task.background, table.prompt, table.task.language)
         if seat == SEEKER
         else ProviderKnows(table.task, frontier(table.task, state))
     )

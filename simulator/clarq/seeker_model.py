@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 from personas.templates import render
 from simulator.clarq.experts_model import SEED
 from simulator.clarq.graph import SEEKER, SeekerKnows
+from simulator.clarq.prompts import dialogue_text
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
@@ -52,8 +53,9 @@ def messages_for(view: View, mode: Mode) -> tuple[tuple[Message, ...], str]:
     """The prompt for `view` in `mode`, and the version of its template (empty in chat mode: it has none)."""
     knows: SeekerKnows = view.task
     if mode == "completion":
-        variables = {"background": knows.prompt, "lines": view.lines}
-        prompt = render("clarq/seeker_completion", view.language, variables)
+        dialogue = dialogue_text(view.lines, knows.language, "seeker")
+        variables = {"background": knows.prompt, "dialogue": dialogue}
+        prompt = render("clarq/seeker_completion", knows.language, variables)
         return (Message("user", prompt.text),), prompt.version
     spoken = (Message("assistant" if line.seat == SEEKER else "user", line.text) for line in view.lines)
     return (Message("system", knows.prompt), *spoken), ""

@@ -1,0 +1,31 @@
+"""What the prompts of ClarQ say of a dialogue, as text.
+
+Templates get whole texts, not lists to walk through: a dialogue grows, and a sandboxed template takes
+tens of microseconds per attribute it looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from personas.templates import quoted
+from simulator.seats import Line
+from trees import Language
+
+Reader = Literal["seeker", "judge"]
+# How the seeker is called: by itself, and by those who judge the dialogue or answer it.
+_SEEKER: Final[dict[Language, dict[Reader, str]]] = {
+    "en": {"seeker": "You", "judge": "Seeker"},
+    "zh": {"seeker": "你", "judge": "提问者"},
+}
+
+
+def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:
+    """One paragraph per turn, the speaker in front.
+
+    For a judge, what somebody said stands on one line, so that it cannot pass for another's turn.
+    """
+    seeker = _SEEKER[language][reader]
+    said = str if reader == "seeker" else quoted
+    return "\n".join(f"{'Jax' if line.seat == 'provider' else seeker}: {said(line.text)}" for line in lines)
