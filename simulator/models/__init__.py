@@ -32,7 +32,7 @@ from simulator.models.keys import Identity, content_key, request_key
 from simulator.models.load import ModelOptions, check_capabilities, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.prices import Price, Prices, load_prices
-from simulator.models.replay import Recordings, ReplayModel
+from simulator.models.replay import LogRecordings, Recordings, ReplayModel
 
 __all__ = [
     "AuthenticationFailed",
@@ -43,6 +43,7 @@ __all__ = [
     "ChatModel",
     "Completion",
     "Identity",
+    "LogRecordings",
     "Malformed",
     "Message",
     "ModelError",

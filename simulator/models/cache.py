@@ -146,6 +146,7 @@ class Cached(Layer):
         super().__init__(inner)
         self.cache = cache
         self._flights: dict[str, _Flight] = {}
+        self._tasks: set[asyncio.Task[Completion]] = set()
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`, from the cache if it has been answered before."""
@@ -153,11 +154,17 @@ class Cached(Layer):
         flight = self._flights.get(key)
         if flight is not None:
             return shared(await self._wait(key, flight))
-        flight = self._flights[key] = _Flight(asyncio.create_task(self._answer(key, request)))
+        task = asyncio.create_task(self._answer(key, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        flight = self._flights[key] = _Flight(task)
         return await self._wait(key, flight)
 
     async def close(self) -> None:
-        """Close the cache and what it wraps."""
+        """Give up what is under way, close the cache and what it wraps."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.cache.close()
         await super().close()
 

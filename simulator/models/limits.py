@@ -69,8 +69,8 @@ class Limiter:
         self._admit()
 
     def success(self) -> None:
-        """A request was answered: let the limit grow if it was what held requests back."""
-        if self.active >= int(self.limit) or self._waiting:
+        """A request was answered: let the limit grow, unless so few are under way that it says nothing."""
+        if self.active >= self.limit / 2 or self._waiting:
             step = 1.0 if self._slow_start else 1.0 / self.limit
             self.limit = min(float(self.maximum), self.limit + step)
 

@@ -11,11 +11,14 @@ from pydantic import BaseModel
 
 from logs.rows import ModelCall
 from simulator.models import keys
-from simulator.models.base import Completion, Request
+from simulator.models.base import Completion, Request, TokenLogprob
 from simulator.models.errors import Malformed, ModelError, Refused
 from simulator.models.layers import Backend, Layer
 
-Recorder = Callable[[ModelCall], None]
+# The log holds no infinite numbers; providers write this for tokens that cannot come, too.
+_IMPOSSIBLE = -9999.0
+
+Recorder = Callable[[ModelCall], object]
 
 
 class Recorded(Layer):
@@ -80,9 +83,7 @@ class Recorded(Layer):
 
     def _request(self, request: Request) -> dict[str, Any]:
         row = keys.content(request)
-        content_key = keys.content_key(request)
-        row["key"] = keys.combined_key(self.identity, content_key)
-        row["content"] = content_key
+        row["key"] = keys.request_key(self.identity, request)
         row["base_url"] = self.identity.base_url
         row["extra"] = self._extra
         row["ignored"] = self._ignored
@@ -94,10 +95,15 @@ def response_row(completion: Completion) -> dict[str, Any]:
     return {
         "text": completion.text,
         "parsed": _plain(completion.parsed),
-        "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
+        "logprobs": [_token(each) for each in completion.logprobs],
         "finish_reason": completion.finish_reason,
         "cached_input_tokens": completion.usage.cached_input_tokens,
     }
+
+
+def _token(token: TokenLogprob) -> list[Any]:
+    top = [[other, max(logprob, _IMPOSSIBLE)] for other, logprob in token.top]
+    return [token.token, max(token.logprob, _IMPOSSIBLE), top]
 
 
 def _plain(parsed: Any) -> Any:

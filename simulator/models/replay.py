@@ -2,30 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
-from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from logs import LogReader
+from simulator.models.base import Capabilities, Completion, Request, TokenLogprob
 from simulator.models.errors import NotRecorded
-from simulator.models.keys import Identity, content_key
+from simulator.models.keys import Identity, combined_key, content_key
 
 
 class Recordings(Protocol):
     """Where logged answers are found."""
 
-    def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
-        """The response (`ModelCall.response`) that `run_id` logged for a request, or None.
+    def identities(self, run_id: str) -> Sequence[Identity]:
+        """The models that were asked in `run_id`."""
+        ...
 
-        Args:
-            run_id: the run.
-            request_key: the request's `content_key`, logged as ``ModelCall.request["content"]``. It does
-                not depend on which model answered, so one replayed run serves all seats.
-        """
+    def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
+        """The response (`ModelCall.response`) that `run_id` logged under a `request_key`, or None."""
         ...
 
 
+class LogRecordings:
+    """The recordings in a log file. The file is opened for each look-up, so there is nothing to close."""
+
+    def __init__(self, path: Path) -> None:
+        """Read from the log at `path`, which need not be there before the first look-up."""
+        self.path = path
+
+    def identities(self, run_id: str) -> tuple[Identity, ...]:
+        """The models that were asked in `run_id`, in the order of their first call.
+
+        Raises:
+            LogError: if the log cannot be read.
+        """
+        found = self._query(
+            "SELECT model, request ->> '$.base_url', request -> '$.extra', min(c.seq) AS first "
+            "FROM model_calls c JOIN episodes e ON e.id = c.episode_id WHERE e.run_id = ? "
+            "AND request_key IS NOT NULL GROUP BY 1, 2, 3 ORDER BY first",
+            run_id,
+        )
+        return tuple(_identity(model, base_url, extra) for model, base_url, extra, _ in found)
+
+    def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
+        """The first answer that `run_id` logged under `request_key`, or None.
+
+        Raises:
+            LogError: if the log cannot be read.
+        """
+        found = self._query(
+            "SELECT response FROM model_calls c JOIN episodes e ON e.id = c.episode_id "
+            "WHERE c.request_key = ? AND e.run_id = ? AND c.error = '' ORDER BY c.seq LIMIT 1",
+            request_key,
+            run_id,
+        )
+        return json.loads(found[0][0]) if found else None
+
+    def _query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        with LogReader(self.path) as reader, reader.connection() as connection:
+            return [tuple(row) for row in connection.execute(sql, values)]
+
+
 class ReplayModel:
-    """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index."""
+    """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index.
+
+    Which of the run's models had been asked does not matter, so one replayed run serves all seats; only
+    where two of them were asked the very same and answered differently, nothing can be replayed.
+    """
 
     def __init__(self, run_id: str, recordings: Recordings) -> None:
         self.run_id = run_id
@@ -34,24 +79,45 @@ class ReplayModel:
         self.capabilities = Capabilities(logprobs=True, schema=True, seed=True)
         self.ignored: frozenset[str] = frozenset()
         self._recordings = recordings
+        self._asked: Sequence[Identity] | None = None
 
     async def complete(self, request: Request) -> Completion:
         """The logged answer.
 
         Raises:
-            NotRecorded: if the run has none.
+            NotRecorded: if the run has none, or two that differ.
         """
-        response = self._recordings.find_response(self.run_id, content_key(request))
-        if response is None:
+        if self._asked is None:
+            self._asked = self._recordings.identities(self.run_id)
+        content = content_key(request)
+        keys = {each.name: combined_key(each, content) for each in self._asked}
+        found = {name: self._recordings.find_response(self.run_id, key) for name, key in keys.items()}
+        answers = {name: completion_of(response) for name, response in found.items() if response is not None}
+        if not answers:
+            raise NotRecorded(self._missing(request))
+        first, *others = answers.values()
+        if any(other.text != first.text for other in others):
             raise NotRecorded(
-                f"run {self.run_id!r} has no answer to this request (purpose {request.purpose!r}, episode "
-                f"{request.episode_id!r}, turn {request.turn_number}): its messages or parameters differ "
-                "from the logged ones. Replay with the seed, data, prompts and options of that run."
+                f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
             )
-        return completion_of(response)
+        return first
 
     async def close(self) -> None:
-        """Nothing to give back; the recordings belong to whoever made them."""
+        """Nothing to give back."""
+
+    def _missing(self, request: Request) -> str:
+        if not self._asked:
+            return f"no model was asked in run {self.run_id!r}, so there is nothing to replay; check its name"
+        return (
+            f"run {self.run_id!r} has no answer to this request (purpose {request.purpose!r}, episode "
+            f"{request.episode_id!r}, turn {request.turn_number}): its messages or parameters differ from "
+            "the logged ones. Replay with the seed, data, prompts and options of that run."
+        )
+
+
+def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:
+    provider, _, model = name.partition("/")
+    return Identity(provider, model, base_url or "", json.loads(extra or "{}"))
 
 
 def completion_of(response: Mapping[str, Any]) -> Completion:
@@ -59,7 +125,6 @@ def completion_of(response: Mapping[str, Any]) -> Completion:
     return Completion(
         text=response["text"],
         finish_reason=response.get("finish_reason", "stop"),
-        usage=Usage(),
         logprobs=tuple(
             TokenLogprob(token, logprob, tuple((other, value) for other, value in top))
             for token, logprob, top in response.get("logprobs", ())

@@ -172,8 +172,10 @@ def _embedded(text: str) -> Iterator[Any]:
     while match := _BRACKET.search(text, at):
         try:
             value, at = _decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             at = match.start() + 1
+        except RecursionError:
+            return  # nested beyond all reason; every further bracket would be tried just as deep
         else:
             yield value
 

@@ -1,0 +1,193 @@
+"""Recording and replaying: every call becomes a row, and a logged run answers again."""
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from logs import LogWriter
+from logs.rows import Episode, Item, ModelCall, Run
+from simulator.models import (
+    Capabilities,
+    Completion,
+    Identity,
+    LogRecordings,
+    Malformed,
+    Message,
+    ModelOptions,
+    NotRecorded,
+    Refused,
+    Request,
+    ScriptModel,
+    TokenLogprob,
+    Usage,
+    load_model,
+    request_key,
+)
+from simulator.models.load import stack
+from simulator.models.record import Recorded
+
+
+class Colour(BaseModel):
+    name: str
+
+
+FOR_THE_LOG = {"purpose": "judge", "prompt_version": "v1", "episode_id": "e", "turn_number": 3}
+
+
+async def test_an_answer_becomes_a_row(fake, ask):
+    rows = []
+    answer = Completion(
+        text='{"name": "red"}', parsed=Colour(name="red"), usage=Usage(3, 4, 1), cost=0.5, attempts=2,
+        logprobs=(TokenLogprob("red", -0.5, (("red", -0.5), ("blue", float("-inf")))),),
+    )  # fmt: skip
+    inner = fake(
+        answer, identity=Identity("openai", "m", "http://x", {"effort": "low"}), ignored=frozenset({"seed"})
+    )
+    request = ask("a", "b", schema=Colour, seed=5, stop=("x",), repeat=2, **FOR_THE_LOG)
+    assert await Recorded(inner, rows.append).complete(request) is answer
+    (row,) = rows
+    assert isinstance(row, ModelCall)
+    assert (row.episode_id, row.turn_number, row.purpose, row.prompt_version) == ("e", 3, "judge", "v1")
+    assert (row.model, row.attempts, row.cached, row.error) == ("openai/m", 2, False, "")
+    assert (row.input_tokens, row.output_tokens, row.cost) == (3, 4, 0.5)
+    assert row.request == {
+        "key": request_key(inner.identity, request),
+        "base_url": "http://x",
+        "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
+        "parameters": {
+            "temperature": 0.0, "max_tokens": 1024, "seed": 5, "stop": ["x"], "top_logprobs": None,
+        },
+        "extra": {"effort": "low"},
+        "ignored": ["seed"],
+        "schema": Colour.model_json_schema(),
+        "repeat": 2,
+    }  # fmt: skip
+    assert row.response == {
+        "text": '{"name": "red"}',
+        "parsed": {"name": "red"},
+        "logprobs": [["red", -0.5, [["red", -0.5], ["blue", -9999.0]]]],
+        "finish_reason": "stop",
+        "cached_input_tokens": 1,
+    }
+    json.dumps([row.request, row.response], allow_nan=False)
+
+
+async def test_rows_have_ids_of_their_own(fake, ask):
+    rows = []
+    model = Recorded(fake(), rows.append)
+    for _ in range(3):
+        await model.complete(ask())
+    assert len({row.id for row in rows}) == 3
+
+
+async def test_a_failure_becomes_a_row(fake, ask):
+    rows = []
+    model = stack(
+        fake(Malformed("garbage", text="blah", usage=Usage(1, 2))), ModelOptions(recorder=rows.append)
+    )
+    with pytest.raises(Malformed):
+        await model.complete(ask(**FOR_THE_LOG))
+    (row,) = rows
+    assert (row.error, row.attempts, row.purpose) == ("Malformed", 3, "judge")
+    assert row.response == {"text": "blah", "message": "garbage (after 3 attempts)"}
+    assert (row.input_tokens, row.output_tokens) == (3, 6)
+
+
+async def test_a_refusal_keeps_what_was_said(fake, ask):
+    rows = []
+    with pytest.raises(Refused):
+        await Recorded(fake(Refused("declined", text="no")), rows.append).complete(ask())
+    assert rows[0].response["text"] == "no"
+
+
+async def test_cached_answers_are_recorded_as_such(fake, ask, tmp_path):
+    rows = []
+    model = stack(fake("red"), ModelOptions(recorder=rows.append, cache_path=tmp_path / "c.sqlite"))
+    await model.complete(ask())
+    await model.complete(ask())
+    await model.close()
+    assert [(row.cached, row.attempts, row.cost) for row in rows] == [(False, 1, None), (True, 0, 0.0)]
+
+
+# --- replay ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def logged(tmp_path):
+    """A log of one run in which two models were asked; gives its path."""
+    path = tmp_path / "log.sqlite"
+    async with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="clarq", setup="L2L", seed=1))
+        log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
+        for id, run in (("e", "r"), ("other", "r2")):
+            if run == "r2":
+                log.put(Run(id="r2", benchmark="clarq", setup="L2L", seed=1))
+            log.put(Episode(id=id, run_id=run, item_hash="h", language="en", seats={}, seed=1))
+        options = ModelOptions(recorder=log.put)
+        logprobs = (TokenLogprob("r", -1.0, (("r", -1.0),)),)
+        seeker = Named("openai", "m", lambda request: Completion(text="red", logprobs=logprobs))
+        provider = Named("anthropic", "n", lambda request: {"name": f"blue {request.repeat}"})
+        failing = Named("openai", "m", lambda request: Refused("no"))
+        await stack(seeker, options).complete(question("Seeker?"))
+        await stack(provider, options).complete(question("Provider?", schema=Colour))
+        await stack(provider, options).complete(question("Provider?", schema=Colour, repeat=1))
+        await stack(seeker, options).complete(question("Both?"))
+        await stack(provider, options).complete(question("Both?"))
+        with pytest.raises(Refused):
+            await stack(failing, options).complete(question("Failed?"))
+        await stack(seeker, options).complete(question("Elsewhere?", episode_id="other"))
+    return path
+
+
+class Named(ScriptModel):
+    def __init__(self, provider, model, script):
+        super().__init__(script)
+        self.identity = Identity(provider, model, f"http://{model}", {"effort": "low"})
+        self.name = self.identity.name
+
+
+def question(text, **fields):
+    return Request(messages=(Message("user", text),), **{"episode_id": "e", **fields})
+
+
+@pytest.fixture
+def replay(logged):
+    return load_model("replay/r", ModelOptions(recordings=LogRecordings(logged)))
+
+
+async def test_a_run_is_replayed_for_every_seat(replay):
+    seeker = await replay.complete(question("Seeker?", episode_id="a new one", purpose="x"))
+    assert seeker.text == "red"
+    assert seeker.logprobs == (TokenLogprob("r", -1.0, (("r", -1.0),)),)
+    assert seeker.cost == 0.0
+    provider = await replay.complete(question("Provider?", schema=Colour))
+    assert provider.parsed == Colour(name="blue 0")
+    again = await replay.complete(question("Provider?", schema=Colour, repeat=1))
+    assert again.parsed == Colour(name="blue 1")
+
+
+@pytest.mark.parametrize("text", ["Never asked?", "Failed?", "Elsewhere?"])
+async def test_what_was_not_recorded_is_told(replay, text):
+    with pytest.raises(NotRecorded, match=r"run 'r' has no answer .*'judge'.*differ from the logged"):
+        await replay.complete(question(text, purpose="judge"))
+
+
+async def test_other_parameters_are_another_request(replay):
+    with pytest.raises(NotRecorded):
+        await replay.complete(question("Seeker?", temperature=1.0))
+
+
+async def test_two_answers_to_one_request_are_not_chosen_from(replay):
+    with pytest.raises(NotRecorded, match="different answers of openai/m and anthropic/n"):
+        await replay.complete(question("Both?"))
+
+
+async def test_an_unknown_run_is_told(logged):
+    model = load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
+    with pytest.raises(NotRecorded, match="check its name"):
+        await model.complete(question("Seeker?"))
+
+
+async def test_a_replay_can_be_asked_for_anything(replay):
+    assert replay.capabilities == Capabilities(logprobs=True, schema=True, seed=True)
