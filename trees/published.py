@@ -6,8 +6,9 @@ annotation, which is not read but kept by the writer). The id of task ``j`` is `
 
 What is odd in the 62 published files, and how it is read:
 
-- Chinese types 16 to 26 and others (121 tasks), and 50 English tasks, have no ``Jax:`` before any
-  response; all others have ``Jax: `` before each. The prefix is no part of `Node.text`.
+- 50 English and 121 Chinese tasks have no ``Jax:`` before any response (all of types 28 to 31 and a few
+  others; in Chinese also all of types 22 to 25 and most of 18, 19, 21 and 26); all others have ``Jax: ``
+  before each. The prefix is no part of `Node.text`.
 - 17 English responses and 26 lines of the English item, skill and scene lists (two Chinese ones) end in
   blanks. Blanks around texts are dropped.
 - Indices skip a number in three tasks (1.9: ``1``, ``1.2``, ``1.3``, ``2``; 2.3 and 6.7: no ``3``). A
