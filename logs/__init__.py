@@ -1,11 +1,24 @@
-"""The SQLite log: schema and migrations, the one writer, readers, export, replay."""
+"""The SQLite log: schema and migrations, the one writer, readers, export, replay.
 
+The turn log is the truth: a turn is in the file before anybody is told that it counts. `LogWriter` puts
+rows (`logs.rows`) there, `LogReader` reads them, ``schema.md`` says what every column means.
+"""
+
+from logs.conflicts import Written
+from logs.erase import ERASED, Erasure, erase_participant
 from logs.errors import LogConflict, LogError, NewerLog, NotALog, NotInLog
+from logs.export import export_log
+from logs.paths import default_path
+from logs.pseudonym import load_key, pseudonym_of
 from logs.query import ModelUsage, Played, Progress
 from logs.reader import LogReader
-from logs.writer import LogWriter, Written
+from logs.replay import answers, find_response
+from logs.transcript import Transcript, as_markdown, as_rich, as_text, read_transcript
+from logs.writer import LogWriter
 
 __all__ = [
+    "ERASED",
+    "Erasure",
     "LogConflict",
     "LogError",
     "LogReader",
@@ -16,5 +29,17 @@ __all__ = [
     "NotInLog",
     "Played",
     "Progress",
+    "Transcript",
     "Written",
+    "answers",
+    "as_markdown",
+    "as_rich",
+    "as_text",
+    "default_path",
+    "erase_participant",
+    "export_log",
+    "find_response",
+    "load_key",
+    "pseudonym_of",
+    "read_transcript",
 ]

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logs.erase import erase_participant
-from logs.export import export
+from logs.export import export_log
 from logs.paths import LOG_VARIABLE, default_path
 from logs.query import State
 from logs.reader import LogReader
@@ -131,6 +131,8 @@ def tail_command(
         reader.run(run)
         waiting = True
         try:
+            if follow:
+                Console(stderr=True).print("Ctrl-C ends this.", style="dim")
             for turn in tail(reader, run, lines, follow=(lambda: True) if follow else None):
                 console.print(_line(turn))
                 waiting = False
@@ -188,7 +190,7 @@ def export_command(
 ) -> None:
     """Export the log as JSON lines or CSV, with a codebook. People stay pseudonyms."""
     with LogReader(log or default_path()) as reader, _bar() as progress:
-        files = export(
+        files = export_log(
             reader,
             folder,
             format="csv" if excel else format,
@@ -210,7 +212,9 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
 
 
 def _console() -> Console:
-    return Console()
+    console = Console()
+    # Into a file or a pipe goes the whole of every line, for grep and the like.
+    return console if console.is_terminal else Console(width=10_000)
 
 
 def _say(text: str) -> None:

@@ -27,7 +27,7 @@ from logs.reader import LogReader
 from logs.rows import Assignment, Episode, Identity, Run, now
 from logs.schema import TABLES, Table
 
-__all__ = ["Progress", "export", "unguard"]
+__all__ = ["Progress", "export_log", "unguard"]
 
 Format = Literal["jsonl", "csv"]
 Progress = Callable[[int, int], None]
@@ -83,7 +83,7 @@ class _Source:
             yield from cursor
 
 
-def export(
+def export_log(
     reader: LogReader,
     folder: Path,
     *,

@@ -8,13 +8,14 @@ erase command opens the gate, by a row in ``erase_permit`` that lives no longer 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from sqlite_utils import Database, Migrations
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 APPLICATION_ID = int.from_bytes(b"ASKB", "big")
 """Marks the file as a log of Askback (``PRAGMA application_id``)."""
-
-MIGRATIONS = Migrations("askback-log")
 
 _TABLES = (
     """CREATE TABLE runs (
@@ -243,7 +244,13 @@ def _same(columns: str) -> str:
     return " AND ".join(f"{column} = NEW.{column}" for column in columns.split(", "))
 
 
-@MIGRATIONS(name="001_first")
+class Migration(NamedTuple):
+    """One step of the schema, by a name that never changes."""
+
+    name: str
+    apply: Callable[[Database], None]
+
+
 def _first(db: Database) -> None:
     for statement in (*_TABLES, *_INDEXES, *_RULES, *_VIEWS):
         db.execute(statement)
@@ -252,28 +259,28 @@ def _first(db: Database) -> None:
             db.execute(statement)
 
 
-def apply_migrations(connection: sqlite3.Connection, migrations: Migrations = MIGRATIONS) -> None:
+MIGRATIONS = (Migration("001_first", _first),)
+
+SCHEMA_VERSION = len(MIGRATIONS)
+"""Kept in the file as ``PRAGMA user_version``."""
+
+
+def apply_migrations(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the open database up to date, in one transaction that other processes wait for."""
+    # Takes half a second where pandas is installed, which it imports; most openings need no migration.
+    from sqlite_utils import Database, Migrations
+
+    known = Migrations("askback-log")
+    for migration in migrations:
+        known(name=migration.name)(migration.apply)
     db = Database(connection, execute_plugins=False)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        migrations.apply(db)
+        known.apply(db)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(migrations.applied(db))}")
+        connection.execute(f"PRAGMA user_version = {len(known.applied(db))}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def count_migrations(migrations: Migrations = MIGRATIONS) -> int:
-    """How many migrations there are: the schema's version (``PRAGMA user_version``)."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        return len(migrations.pending(Database(connection, execute_plugins=False)))
-    finally:
-        connection.close()
-
-
-SCHEMA_VERSION = count_migrations()

@@ -47,7 +47,7 @@ def load_key(log: Path) -> bytes:
     return key
 
 
-def pseudonym(key: bytes, kind: str, value: str) -> str:
+def pseudonym_of(key: bytes, kind: str, value: str) -> str:
     """The pseudonym of an identity: the same for the same key, kind and value, else another."""
     digest = hmac.new(key, f"{kind}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
     return "p" + base64.b32encode(digest).decode("ascii").lower()[:_CHARACTERS]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from logs.rows import Episode, Status, Turn
+from logs.rows import Episode, Turn
 
-State = Status | Literal["running"]
+State = Literal["completed", "truncated", "aborted", "failed", "running"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

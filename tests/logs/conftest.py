@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from logs import LogReader, LogWriter
-from logs.rows import Episode, Item, Run, Turn
+from logs.rows import Ending, Episode, Item, ModelCall, Run, Score, Turn
 
 Ground = Callable[..., None]
 
@@ -59,3 +59,32 @@ def turn() -> Callable[..., Turn]:
         return Turn(**{"episode_id": "e0", "number": number, "seat": "seeker", "text": text} | fields)
 
     return make
+
+
+@pytest.fixture
+def dialogue(writer: LogWriter, turn: Callable[..., Turn]) -> LogWriter:
+    writer.put(turn(0, "What can help you?", seat="provider"))
+    writer.put(turn(1, "Which wood?\nOak?", seconds=2.5))
+    trace = {"give": ["1.2"], "reason": "asks for the *wood*", "guards": [], "seen": None}
+    writer.put(turn(2, "Oak.", seat="provider", payload=trace))
+    call = {"episode_id": "e0", "model": "openai/x"}
+    writer.put(
+        ModelCall(
+            id="c1",
+            turn_number=2,
+            purpose="provider.type",
+            request={"key": "abc"},
+            response={"text": "details"},
+            input_tokens=12,
+            output_tokens=3,
+            cost=0.0012,
+            seconds=0.4,
+            **call,
+        )
+    )
+    writer.put(ModelCall(id="c2", turn_number=None, purpose="judge", error="RateLimited", attempts=3, **call))
+    writer.put(Score(episode_id="e0", metric="success", value=1.0, version="1"))
+    writer.put(Score(episode_id="e0", metric="aql", value=None, version="1"))
+    writer.put(Ending(episode_id="e0", status="aborted", cause="seeker", message="left [early]"))
+    writer.flush()
+    return writer

@@ -9,7 +9,7 @@ import pytest
 
 from logs import LogError, LogReader, LogWriter, NotInLog
 from logs.erase import ERASED, erase_participant
-from logs.pseudonym import key_path, load_key, pseudonym
+from logs.pseudonym import key_path, load_key, pseudonym_of
 from logs.rows import (
     Assignment,
     Ending,
@@ -242,9 +242,11 @@ def test_an_unknown_person_is_an_error_that_lists_near_ones(study: Path) -> None
 def test_a_pseudonym_is_stable_and_tells_nothing_without_the_key(path: Path) -> None:
     key = load_key(path)
     assert load_key(path) == key
-    name = pseudonym(key, "prolific_pid", "5f3a")
-    assert name == pseudonym(key, "prolific_pid", "5f3a")
-    assert len({name, pseudonym(key, "email", "5f3a"), pseudonym(b"x" * 32, "prolific_pid", "5f3a")}) == 3
+    name = pseudonym_of(key, "prolific_pid", "5f3a")
+    assert name == pseudonym_of(key, "prolific_pid", "5f3a")
+    assert (
+        len({name, pseudonym_of(key, "email", "5f3a"), pseudonym_of(b"x" * 32, "prolific_pid", "5f3a")}) == 3
+    )
     assert name.isalnum() and name.startswith("p") and len(name) == 21
 
 

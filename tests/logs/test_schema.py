@@ -8,13 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlite_utils import Database, Migrations
 
 import logs.connect
-import logs.migrations
 from logs import LogError, LogReader, LogWriter, NewerLog, NotALog
 from logs.codec import stored_columns
-from logs.migrations import SCHEMA_VERSION, apply_migrations
+from logs.migrations import MIGRATIONS, SCHEMA_VERSION, Migration, apply_migrations
 from logs.rows import (
     Assignment,
     Ending,
@@ -205,19 +203,20 @@ def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.
         assert other.execute("SELECT count(*) FROM sqlite_master WHERE name = 'added'").fetchone() == (0,)
 
 
-def _longer(fails: bool = False) -> Migrations:
+def _longer(fails: bool = False) -> tuple[Migration, ...]:
     """The migrations of a later Askback."""
-    later = Migrations("askback-log")
-    later._migrations = [*logs.migrations.MIGRATIONS._migrations]
+    added = Migration("998_added", lambda db: db.execute("CREATE TABLE added (x TEXT)"))
+    wrong = Migration("999_wrong", lambda db: db.execute("CREATE TABEL wrong (x TEXT)"))
+    return (*MIGRATIONS, added, wrong) if fails else (*MIGRATIONS, added)
 
-    @later(name="999_added")
-    def _added(db: Database) -> None:
-        db.execute("CREATE TABLE added (x TEXT)")
 
-    if fails:
-
-        @later(name="999_wrong")
-        def _wrong(db: Database) -> None:
-            db.execute("CREATE TABEL wrong (x TEXT)")
-
-    return later
+def test_opening_an_up_to_date_log_does_not_wait_for_heavy_imports(path: Path) -> None:
+    LogWriter(path, durable=True).close()
+    program = (
+        "import sys; from pathlib import Path; from logs import LogReader, LogWriter\n"
+        "path = Path(sys.argv[1]); LogWriter(path, durable=True).close(); LogReader(path).close()\n"
+        "print(sorted({'sqlite_utils', 'pandas', 'numpy'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
