@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from logs import LogReader, LogWriter
+from logs.cli import LogOption
 from logs.paths import default_path
-from logs.replay import LogRecordings
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.importer import import_results
@@ -23,7 +23,7 @@ from simulator.clarq.score import score_rows
 from simulator.clarq.tables import print_report, report_json
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, ModelOptions
+from simulator.models import Budget, LogRecordings, ModelOptions
 from simulator.runner.batch import run_batch
 from simulator.runner.build import Models, Plan, build_plan, build_seats
 from simulator.runner.progress import progress_bar
@@ -33,8 +33,6 @@ SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
 PROVIDERS = "offline/experts, provider/model or script:FILE"
 Lang = Literal["en", "zh", "both"]
-
-LogOption = Annotated[Path | None, typer.Option("--log", help="the log; default: in your Askback folder")]
 
 
 @dataclass(frozen=True, kw_only=True)

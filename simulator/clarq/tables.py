@@ -22,9 +22,9 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
     console.print(f"\n[bold]{report.run_id}[/bold]  {statuses or 'nothing played yet'}")
     if not report.by_language:
         return
-    console.print(_table("S, D and L with 95 % intervals", report.by_language))
+    console.print(_table("S, D and L with 95 % intervals", report.by_language, (3, 2, 1)))
     if len(report.by_type) > 1:
-        console.print(_table("by task type", report.by_type))
+        console.print(_table("by task type", report.by_type, (2, 1, 0)))
     for language, curve in report.curve.items():
         bars = "".join(_BARS[round(share * (len(_BARS) - 1))] for share in curve)
         steps = "  ".join(f"{n}: {share:.2f}" for n, share in enumerate(curve, 1) if n % 2 == 0)
@@ -48,18 +48,18 @@ def report_json(report: Report) -> dict[str, Any]:
     return plain
 
 
-def _table(title: str, rows: Sequence[Row]) -> Table:
+def _table(title: str, rows: Sequence[Row], digits: tuple[int, int, int]) -> Table:
     table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
-    table.add_column("")
-    for heading in ("n", "S", "D", "L", "judge"):
-        table.add_column(heading, justify="right")
+    table.add_column("", no_wrap=True, overflow="ellipsis")
+    for heading in ("n", "S", "D", "L", "to judge"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        open_ones = str(row.needs_judge) if row.needs_judge else ""
-        cells = (_cell(row.success, 3), _cell(row.aqd, 2), _cell(row.aql, 1))
-        table.add_row(row.label, str(row.success.n), *cells, open_ones)
+        intervals = zip((row.success, row.aqd, row.aql), digits, strict=True)
+        cells = (_cell(interval, places) for interval, places in intervals)
+        table.add_row(row.label, str(row.success.n), *cells, str(row.needs_judge or ""))
     return table
 
 
 def _cell(interval: Interval, digits: int) -> str:
     low, high = f"{interval.low:.{digits}f}", f"{interval.high:.{digits}f}"
-    return f"[bold]{interval.value:.{digits}f}[/bold] [dim]{low} … {high}[/dim]"
+    return f"[bold]{interval.value:.{digits}f}[/bold] [dim]{low}…{high}[/dim]"
