@@ -87,7 +87,7 @@ class Metered(Layer):
                 "add it to a price file (see $ASKBACK_PRICES) or run without a budget"
             )
         self.price = price
-        self.budget = budget
+        self.budget = None if price is not None and price.free else budget
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` and say what it cost."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ from simulator.models.errors import Unsupported
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Script, ScriptModel
-from simulator.models.prices import Price, load_prices
+from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
 from simulator.models.replay import Recordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,11 @@ class ModelOptions:
 def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
     """The model called `name`, ready to be asked; close it when done.
 
+    Args:
+        name: ``provider/model``. Where the seats of one run use different servers,
+            ``provider/model@http://host:8000/v1`` names the model's own.
+        options: how it is reached and what is put around it.
+
     Raises:
         InputError: if the name or an option is wrong; says which names there are.
         AuthenticationFailed: if a key is missing; names the variable to set.
@@ -81,6 +90,10 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 def load_backend(name: str, options: ModelOptions) -> Backend:
     """The bare backend, without layers.
 
+    Args:
+        name: ``provider/model``, or ``provider/model@http://host/v1`` for a server of its own.
+        options: as for `load_model`.
+
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.
     """
@@ -90,6 +103,9 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
     if not slash or not model:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
+    if match := _AT_SERVER.fullmatch(model):
+        model, url = match.groups()
+        options = replace(options, base_url=url)
     return PROVIDERS[provider](model, options)
 
 
@@ -98,7 +114,9 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
     model: Backend = backend
     if backend.identity.provider in REMOTE:
         model = Limited(model, options.concurrency)
-    model = Metered(model, _price(backend, options), options.budget)
+    price = _price(backend, options)
+    _tell(backend, price)
+    model = Metered(model, price, options.budget)
     policy = RetryPolicy(
         max_attempts=options.max_attempts,
         max_malformed=options.max_malformed,
@@ -132,6 +150,14 @@ def check_capabilities(model: ChatModel, need: Capabilities) -> None:
     if missing:
         lacks = " or ".join(missing)
         raise Unsupported(f"{model.name} cannot give {lacks}, which this run needs; take another model")
+
+
+def _tell(backend: Backend, price: Price | None) -> None:
+    """Say once what a user might not expect of this model; it is in the log's rows, too."""
+    if price is None:
+        _log.warning("%s has no price: its cost stays unknown (see $%s)", backend.name, PRICES_VARIABLE)
+    if "temperature" in backend.ignored:
+        _log.warning("%s takes no temperature: none is sent", backend.name)
 
 
 def _price(backend: Backend, options: ModelOptions) -> Price | None:
@@ -199,5 +225,6 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "offline": _offline,
     "replay": _replay,
 }
+_AT_SERVER = re.compile(r"(.+)@(https?://.+)")
 REMOTE = frozenset({"openai", "anthropic"})
 OFFICIAL = frozenset({"", "https://api.openai.com/v1", "https://api.anthropic.com"})

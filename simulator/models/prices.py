@@ -44,9 +44,14 @@ class Price:
     up_to: int | None = None
     as_of: str = ""
 
+    @property
+    def free(self) -> bool:
+        """Whether nothing is paid for, whatever is used."""
+        return self.input == self.output == 0
+
     def cost(self, usage: Usage) -> float | None:
         """US dollars for `usage`; None if it cannot be known."""
-        if self.input == self.output == 0:
+        if self.free:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
             return None

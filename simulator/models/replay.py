@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from logs import LogReader
+from logs.replay import find_response
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob
 from simulator.models.errors import NotRecorded
 from simulator.models.keys import Identity, combined_key, content_key
@@ -38,12 +39,14 @@ class LogRecordings:
         Raises:
             LogError: if the log cannot be read.
         """
-        found = self._query(
-            "SELECT model, request ->> '$.base_url', request -> '$.extra', min(c.seq) AS first "
+        asked = (
+            "SELECT model, json_extract(request, '$.base_url'), json_extract(request, '$.extra'), "
+            "min(c.seq) AS first "
             "FROM model_calls c JOIN episodes e ON e.id = c.episode_id WHERE e.run_id = ? "
-            "AND request_key IS NOT NULL GROUP BY 1, 2, 3 ORDER BY first",
-            run_id,
+            "AND request_key IS NOT NULL GROUP BY 1, 2, 3 ORDER BY first"
         )
+        with LogReader(self.path) as reader, reader.connection() as connection:
+            found = connection.execute(asked, [run_id]).fetchall()
         return tuple(_identity(model, base_url, extra) for model, base_url, extra, _ in found)
 
     def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
@@ -52,17 +55,9 @@ class LogRecordings:
         Raises:
             LogError: if the log cannot be read.
         """
-        found = self._query(
-            "SELECT response FROM model_calls c JOIN episodes e ON e.id = c.episode_id "
-            "WHERE c.request_key = ? AND e.run_id = ? AND c.error = '' ORDER BY c.seq LIMIT 1",
-            request_key,
-            run_id,
-        )
-        return json.loads(found[0][0]) if found else None
-
-    def _query(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        with LogReader(self.path) as reader, reader.connection() as connection:
-            return [tuple(row) for row in connection.execute(sql, values)]
+        with LogReader(self.path) as reader:
+            call = find_response(reader, run_id, request_key)
+        return None if call is None else call.response
 
 
 class ReplayModel:

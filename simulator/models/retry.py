@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simulator.models.base import Completion, Request, Usage
 from simulator.models.errors import Malformed, ModelError
@@ -79,7 +80,8 @@ class Retried(Layer):
         while True:
             attempts += 1
             try:
-                completion = await self._attempt(request)
+                completion = await self.inner.complete(request)
+                parsed = _parsed(completion, request)
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 wasted.append(error)
@@ -93,20 +95,7 @@ class Retried(Layer):
                 seconds = self._clock() - start
                 if wasted:
                     completion = _with_waste(completion, wasted)
-                return replace(completion, attempts=attempts, seconds=seconds)
-
-    async def _attempt(self, request: Request) -> Completion:
-        completion = await self.inner.complete(request)
-        if request.schema is None or completion.parsed is not None:
-            return completion
-        try:
-            return replace(completion, parsed=parse(completion.text, request.schema))
-        except Malformed as error:
-            cut = f" (it was cut off at max_tokens={request.max_tokens})"
-            message = f"{error}{cut if completion.finish_reason == 'length' else ''}"
-            malformed = Malformed(message, text=error.text, usage=completion.usage)
-            malformed.cost = completion.cost
-            raise malformed from error
+                return replace(completion, parsed=parsed, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
         """Seconds to wait before the next attempt; None to give up."""
@@ -115,6 +104,20 @@ class Retried(Layer):
             return None
         pause = policy.delay(error, attempts, self._uniform)
         return pause if self._clock() - start + pause <= policy.max_seconds else None
+
+
+def _parsed(completion: Completion, request: Request) -> Any:
+    """The object the schema asks for, unless the backend has made it already."""
+    if request.schema is None or completion.parsed is not None:
+        return completion.parsed
+    try:
+        return parse(completion.text, request.schema)
+    except Malformed as error:
+        cut = f" (it was cut off at max_tokens={request.max_tokens})"
+        message = f"{error}{cut if completion.finish_reason == 'length' else ''}"
+        malformed = Malformed(message, text=error.text, usage=completion.usage)
+        malformed.cost = completion.cost
+        raise malformed from error
 
 
 def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:

@@ -62,6 +62,8 @@ class TransformersModel:
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **more)
         if not self._tokenizer.chat_template:
             raise Unsupported(f"{self.name} has no chat template; take an instruction-tuned model")
+        pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
+        self._padding = end if pad is None else pad
         self._device = device or _best_device(self._torch)
         model = transformers.AutoModelForCausalLM.from_pretrained(path, **more)
         self._model = model.to(self._device).eval()
@@ -112,7 +114,7 @@ class TransformersModel:
             "return_dict_in_generate": True,
             "output_logits": request.top_logprobs is not None,
             "stopping_criteria": self._stopper([stopped]),
-            "pad_token_id": self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
+            "pad_token_id": self._padding,
         }
         if request.temperature > 0:
             settings["temperature"] = request.temperature

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from simulator.models import Capabilities, Completion, Identity, Message, Request
+from simulator.models.anthropic_backend import AnthropicModel
+from simulator.models.openai_backend import OpenAIModel
 
 Behaviour = Callable[["Handler"], None]
 
@@ -177,6 +179,27 @@ def server() -> Iterator[Server]:
     running.shutdown()
     thread.join()
     running.server_close()
+
+
+@pytest.fixture
+async def make(server: Server) -> AsyncIterator[Callable[..., Any]]:
+    """Makes a backend that talks to `server`; closes it afterwards."""
+    made: list[Any] = []
+
+    def backend(provider: str, name: str = "some-model", **options: Any) -> Any:
+        kind = {"openai": OpenAIModel, "anthropic": AnthropicModel}[provider]
+        options = {"api_key": "secret", "timeout": 5.0, "base_url": server.base_url(provider), **options}
+        made.append(kind(name, **options))
+        return made[-1]
+
+    yield backend
+    for each in made:
+        await each.close()
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture

@@ -98,6 +98,15 @@ async def test_built_in_prices_hold_for_the_providers_own_servers():
         await model.close()
 
 
+async def test_the_unexpected_is_said(caplog):
+    for name in ("openai/gpt-4o", "openai/gpt-5", "openai/who-knows"):
+        await load_model(name, ModelOptions(api_key="x")).close()
+    assert [record.message for record in caplog.records] == [
+        "openai/gpt-5 takes no temperature: none is sent",
+        "openai/who-knows has no price: its cost stays unknown (see $ASKBACK_PRICES)",
+    ]
+
+
 async def test_prices_of_ones_own(tmp_path, server, ask):
     path = tmp_path / "prices.yaml"
     path.write_text("openai/m: {input: 1000, output: 1000}")
@@ -107,6 +116,14 @@ async def test_prices_of_ones_own(tmp_path, server, ask):
     completion = await model.complete(ask())
     await model.close()
     assert completion.cost == budget.spent == pytest.approx(0.018)
+
+
+async def test_a_model_may_name_its_own_server(server, ask):
+    model = load_model(f"openai/org/m@{server.base_url('openai')}", ModelOptions(base_url="http://other/v1"))
+    assert (await model.complete(ask())).text == "hello"
+    await model.close()
+    assert model.name == "openai/org/m"
+    assert server.requests[0].body["model"] == "org/m"
 
 
 async def test_two_models_share_one_budget(ask):
