@@ -1,7 +1,8 @@
 """The user interface's texts, in English and Chinese.
 
 One YAML file per language under ``strings/``, nested; a text is named by its dotted path
-(``play.send``) and may hold ``{named}`` fields. Both files have the same names and fields, which a test holds.
+(``play.send``) and may hold ``{named}`` fields. Both languages have the same names and fields, which a
+test holds.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ class Strings:
 def strings(language: str) -> Strings:
     """The texts of `language`; of the default language if there are none in it."""
     known = language if language in LANGUAGES else DEFAULT
-    tree = yaml.safe_load((_FOLDER / f"{known}.yaml").read_text(encoding="utf-8"))
-    return Strings(known, dict(_flat(tree)))
+    texts: dict[str, str] = {}
+    # One file per language, and one per language for each further side of the app (research.en.yaml).
+    for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
+        texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    return Strings(known, texts)
 
 
 def choose(*wishes: str | None) -> str:

@@ -7,7 +7,7 @@ public API, no limit of one call at a time.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -31,14 +31,20 @@ from ui.tokens import Signer, TokenError
 STATIC = Path(__file__).parent / "static"
 RESEARCH = "/research"
 STYLES = ("askback.css", "home.css", "play.css", "result.css")
+SCRIPTS = ("askback.js", "home.js", "play.js", "result.js")
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Blocks of their own at a path of their own (the researchers' pages)."""
+    """Blocks of their own at a path of their own (the researchers' pages).
+
+    Attributes:
+        prepare: puts on the app what stands beside or before the blocks (routes, a guard).
+    """
 
     path: str
     blocks: gr.Blocks
+    prepare: Callable[[FastAPI], None] | None = None
 
 
 def create_server(sessions: Sessions, *, home: Path, mounts: Sequence[Mount] = ()) -> FastAPI:
@@ -54,6 +60,8 @@ def create_server(sessions: Sessions, *, home: Path, mounts: Sequence[Mount] = (
     actions = Actions(sessions, Signer.at(home), research)
     _add_routes(app, actions)
     for mount in mounts:
+        if mount.prepare is not None:
+            mount.prepare(app)
         mount_blocks(app, mount.blocks, mount.path)
     # Last: what is mounted at / answers everything that nothing before it has answered.
     mount_blocks(app, players_blocks(actions), "/")
@@ -87,12 +95,13 @@ def page_head(language: str) -> str:
     """What our pages have in their head beside Gradio's: style, script, icon, description."""
     texts = strings(language)
     styles = "\n".join(f'<link rel="stylesheet" href="{_versioned(name)}">' for name in STYLES)
+    scripts = "\n".join(f'<script src="{_versioned(name)}"></script>' for name in SCRIPTS)
     return (
         f'<meta name="description" content="{texts("app.tagline")}">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<link rel="icon" type="image/svg+xml" href="{_versioned("mark.svg")}">\n'
         f"{styles}\n"
-        f'<script src="{_versioned("askback.js")}"></script>\n'
+        f"{scripts}\n"
         f"<noscript>{texts('app.noscript')}</noscript>"
     )
 

@@ -51,7 +51,7 @@ class Signer:
     @classmethod
     def at(cls, home: Path) -> Signer:
         """The signer of the data home `home`; its secret is made on first use, readable by its owner only."""
-        return cls(_secret(home / SECRET_FILE))
+        return cls(secret_of(home))
 
     def sign(self, seat: Pass) -> str:
         """The token for `seat`."""
@@ -92,6 +92,11 @@ def _encode(data: bytes) -> str:
 def _decode(text: str) -> bytes:
     padded = text + "=" * (-len(text) % 4)
     return base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True)
+
+
+def secret_of(home: Path) -> bytes:
+    """The secret of the data home `home`, made on first use; sign nothing with it but under a purpose."""
+    return _secret(home / SECRET_FILE)
 
 
 def _secret(path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""Addresses of the researchers' pages: every view has one, so that it can be linked, reloaded and gone back to."""
+"""Addresses of the researchers' pages: every view has one, to be linked, reloaded and gone back to."""
 
 from __future__ import annotations
 

@@ -117,10 +117,10 @@ def _entry(t: Strings, data: RunData, id: str) -> Entry:
 
 def fits(entry: Entry, at: Address, data: RunData) -> bool:
     """Whether a dialogue fits the filters."""
-    if at.outcome and entry.outcome != at.outcome:
-        # A dialogue that needs a judge counts as failed until there is one.
-        if not (at.outcome == "failure" and entry.outcome == "needs_judge"):
-            return False
+    # A dialogue that needs a judge counts as failed until there is one.
+    outcomes = {entry.outcome} | ({"failure"} if entry.outcome == "needs_judge" else set())
+    if at.outcome and at.outcome not in outcomes:
+        return False
     if at.type and str(entry.type) != at.type:
         return False
     if at.language and entry.language != at.language:

@@ -100,9 +100,7 @@ def extra_replies(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:
     for place, (language, some) in enumerate(scored.items()):
         counts = Counter(one.scores.aqd for one in some)
         values = range(min(counts), max(counts) + 1)
-        data.append(
-            _bars(t, language, place) | {"x": list(values), "y": [counts[value] for value in values]}
-        )
+        data.append(_bars(t, language, place) | {"x": list(values), "y": [counts[value] for value in values]})
     layout = _layout(
         xaxis={"title": {"text": t("research.metric.aqd")}},
         yaxis={"title": {"text": t("research.figures.dialogues")}},
@@ -153,7 +151,12 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
             "anchor": f"y{tail}",
             "nticks": 5,
         }
-        layout[f"yaxis{tail}"] = {"visible": False, "range": [-1, 1], "anchor": f"x{tail}", "fixedrange": True}
+        layout[f"yaxis{tail}"] = {
+            "visible": False,
+            "range": [-1, 1],
+            "anchor": f"x{tail}",
+            "fixedrange": True,
+        }
         data.append(
             {
                 "type": "scatter",

@@ -67,7 +67,9 @@ def type_label(t: Strings, number: int) -> str:
 
 def lines(some: Sequence[Row]) -> list[Line]:
     """Rows for a table; the bars of a column share a scale."""
-    columns: dict[str, list[Interval]] = {metric: [getattr(row, metric) for row in some] for metric in METRICS}
+    columns: dict[str, list[Interval]] = {
+        metric: [getattr(row, metric) for row in some] for metric in METRICS
+    }
     scales = {
         metric: scale(intervals, fixed=(0.0, 1.0) if metric == "success" else None)
         for metric, intervals in columns.items()

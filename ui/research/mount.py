@@ -1,0 +1,160 @@
+"""The researchers' pages as one thing to mount: Blocks, the routes beside them, and the guard before both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import gradio as gr
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, JSONResponse, Response
+from markupsafe import Markup
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from logs import LogError, LogReader, LogWriter
+from simulator.clarq.compare import compare
+from simulator.errors import AskbackError
+from ui.i18n import strings
+from ui.render.environment import render
+from ui.research import tables
+from ui.research.address import RESEARCH, REVIEW
+from ui.research.calls import Answer, Calls
+from ui.research.desk import Desk
+from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
+from ui.security import page_language
+from ui.server import Mount, page_head
+from ui.tokens import secret_of
+
+STATIC = Path(__file__).parent.parent / "static"
+_MOUNT = "askbackResearch.mount(element, props, server)"
+_YEAR = "public, max-age=31536000, immutable"
+
+
+def research_mount(writer: LogWriter, reader: LogReader, *, home: Path, password: str | None = None) -> Mount:
+    """The researchers' pages on one log.
+
+    Args:
+        writer: a durable writer of the log.
+        reader: reads the same log.
+        home: the data home; the secret that signs log-ins lives there.
+        password: asked for if given (by default ``ASKBACK_RESEARCH_PASSWORD``); without one only browsers
+            on this machine are served.
+    """
+    password = password or password_from_environment()
+    passes = Passes(secret_of(home), password) if password else None
+    calls = Calls(Desk(reader), writer, protected=passes is not None)
+
+    def prepare(app: FastAPI) -> None:
+        _add_routes(app, calls)
+        app.add_middleware(Alias, aliases=(RESEARCH, REVIEW), target=f"{RESEARCH}/")
+        app.add_middleware(Guard, path=RESEARCH, passes=passes, page=access_page)
+
+    return Mount(RESEARCH, create_research(calls), prepare)
+
+
+def create_research(calls: Calls) -> gr.Blocks:
+    """Runs and Review: one HTML component. The browser asks for its markup; ``/config`` holds none of it."""
+    with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
+        gr.HTML(
+            elem_classes=["ab", "ab-stage"],
+            apply_default_css=False,
+            head=_head(),
+            js_on_load=_MOUNT,
+            server_functions=[_named("page", calls.page), _named("mark", calls.mark)],
+        )
+    return blocks
+
+
+def access_page(scope: Scope, name: str) -> str:
+    """The page that asks for the password, or says why these pages are not shown."""
+    language = page_language(scope)
+    return render(
+        "research/access",
+        strings(language),
+        name=name,
+        action=f"{scope.get('root_path', '')}{RESEARCH}/{LOGIN}",
+        head=Markup(page_head(language) + _head()),
+    )
+
+
+class Alias:
+    """Answers each of `aliases` with the page at `target`; the browser's script reads the address itself."""
+
+    def __init__(self, app: ASGIApp, aliases: Sequence[str], target: str) -> None:
+        self.app = app
+        self.aliases = frozenset(aliases)
+        self.target = target
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        if scope["type"] == "http" and scope["path"].rstrip("/") in self.aliases:
+            scope = {**scope, "path": self.target, "raw_path": self.target.encode()}
+        await self.app(scope, receive, send)
+
+
+def _named(name: str, call: Callable[[Any], Answer]) -> Callable[[dict[str, Any]], Answer]:
+    # Gradio finds a server function by its __name__; being no coroutine, it runs in a thread.
+    def answer(data: dict[str, Any]) -> Answer:
+        return call(data)
+
+    answer.__name__ = f"call_{name}"
+    return answer
+
+
+def _head() -> str:
+    plotly = f"{RESEARCH}/assets/plotly.js?v={version('plotly')}"
+    return (
+        f'<link rel="stylesheet" href="{_versioned("research.css")}">'
+        f'<script src="{_versioned("research.js")}" data-plotly="{plotly}"></script>'
+    )
+
+
+def _versioned(name: str) -> str:
+    return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
+
+
+def _plotly() -> Path:
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("plotly is not installed; run `pip install plotly`")
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+def _add_routes(app: FastAPI, calls: Calls) -> None:
+    desk, script = calls.desk, _plotly()
+
+    @app.get(f"{RESEARCH}/assets/plotly.js")
+    async def plotly() -> Response:
+        return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
+
+    @app.get(f"{RESEARCH}/api/progress")
+    def progress() -> Response:
+        return JSONResponse(calls.progress(), headers={"Cache-Control": "no-store"})
+
+    makers: dict[str, Callable[[str, str], str]] = {
+        "scores": lambda run, _: tables.scores_csv(desk.run_data(run)),
+        "episodes": lambda run, _: tables.episodes_csv(desk.run_data(run)),
+        "reviews": lambda run, _: tables.reviews_csv(desk.run_data(run)),
+        "compare": lambda run, against: tables.compare_csv(
+            compare(desk.run_data(run).scored, desk.run_data(against).scored)
+        ),
+    }
+
+    @app.get(f"{RESEARCH}/download/{{name}}.csv")
+    def download(name: str, run: str, against: str = "") -> Response:
+        if name not in makers:
+            return JSONResponse({"error": "no such table"}, status_code=404)
+        try:
+            text = makers[name](run, against)
+        except (AskbackError, LogError) as error:
+            return JSONResponse({"error": str(error)}, status_code=404)
+        return Response(text, media_type="text/csv; charset=utf-8", headers=_attachment(f"{run}.{name}.csv"))
+
+
+def _attachment(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}

@@ -1,0 +1,465 @@
+// The browser's part of the researchers' pages: asks the server for the page at its address, draws plots,
+// follows runs that are being played, steps through dialogues, and sends the marks of a review.
+"use strict";
+
+window.askbackResearch = (() => {
+  const PLOTLY = document.currentScript?.dataset.plotly || "/research/assets/plotly.js";
+  const REVIEWER = "askback.reviewer";
+  const SHORTCUTS = "askback.research.shortcuts";
+  const POLL_MS = 2000;
+  const PATHS = ["/research", "/research/review"];
+
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const key = () => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join("-");
+  const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+  const write = (name, value) => { try { localStorage.setItem(name, value); } catch { /* lasts as long as the page */ } };
+
+  let plotly = null;
+  function loadPlotly() {
+    plotly ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = PLOTLY;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => { plotly = null; reject(new Error("plotly")); };
+      document.head.append(script);
+    });
+    return plotly;
+  }
+
+  // A figure names CSS variables where it means colours.
+  function painted(value, style) {
+    if (typeof value === "string" && value.startsWith("--")) return style.getPropertyValue(value).trim();
+    if (Array.isArray(value)) return value.map((one) => painted(one, style));
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, painted(one, style)]));
+    }
+    return value;
+  }
+
+  class Desk {
+    constructor(element, props, server) {
+      this.element = element;
+      this.props = props;
+      this.server = server;
+      this.figures = {};
+      this.live = false;
+      this.step = null;
+      this.stepOf = null;
+      this.newest = 0;
+      this.notes = new Map();
+      this.queue = Promise.resolve();
+      element.addEventListener("click", (event) => this.onClick(event));
+      element.addEventListener("submit", (event) => this.onSubmit(event));
+      element.addEventListener("change", (event) => this.onChange(event));
+      element.addEventListener("input", (event) => this.onInput(event));
+      document.addEventListener("keydown", (event) => this.onKey(event));
+      window.addEventListener("popstate", () => this.load());
+      window.addEventListener("beforeunload", (event) => { if (this.unsavedNote()) event.preventDefault(); });
+      new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-appearance"] });
+      this.follow();
+    }
+
+    get root() { return this.element.querySelector(".ab-page"); }
+    one(selector) { return this.element.querySelector(selector); }
+    all(selector) { return [...this.element.querySelectorAll(selector)]; }
+
+    ask(name, data = {}) {
+      return this.server[`call_${name}`]({
+        language: document.documentElement.lang,
+        path: location.pathname,
+        query: location.search.slice(1),
+        ...data,
+      });
+    }
+
+    // ---- pages
+
+    async load({ quiet = false } = {}) {
+      const number = ++this.newest;
+      const slow = quiet ? 0 : setTimeout(() => this.root?.classList.add("rs-loading"), 250);
+      let answer = null;
+      for (let pause = 500; !answer; pause = Math.min(2 * pause, 8000)) {
+        try { answer = await this.ask("page"); } catch {
+          // Logged out, or the server is away: an ordinary reload says which.
+          if (await this.refused()) { location.reload(); return; }
+          this.toast(JSON.parse(this.root?.dataset.texts || "{}").offline || "…");
+          await sleep(pause);
+        }
+        if (number !== this.newest) { clearTimeout(slow); return; }
+      }
+      clearTimeout(slow);
+      await this.show(answer);
+    }
+
+    async refused() {
+      try { return [401, 403].includes((await fetch("/research/api/progress")).status); } catch { return false; }
+    }
+
+    async show(answer) {
+      const focus = document.activeElement;
+      const kept = this.remember();
+      this.props.value = answer.html;
+      this.figures = answer.figures;
+      this.live = answer.live;
+      await sleep(0);
+      if (!this.root) return;
+      document.title = this.root.dataset.title;
+      this.restore(kept, focus);
+      this.times();
+      this.prepareForms();
+      this.replay();
+      this.shortcuts();
+      this.draw();
+      if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
+      this.shownAt = location.href;
+    }
+
+    // What a fresh page would lose: scrolled lists, opened details, focus, words not saved yet.
+    remember() {
+      return {
+        place: this.shownAt,
+        scrolls: this.all("[data-keep-scroll]").map((part) => [part.dataset.keepScroll, part.scrollTop]),
+        opened: this.all("details").map((part) => part.open),
+        notes: this.all("[data-note]").filter((field) => field.value !== field.dataset.savedText).map((field) => [field.dataset.note, field.value]),
+        episode: this.one("[data-review]")?.dataset.episode,
+        selector: this.nameOf(document.activeElement),
+        caret: document.activeElement?.selectionStart,
+      };
+    }
+
+    nameOf(control) {
+      if (!control || !this.element.contains(control)) return null;
+      if (control.id) return `#${control.id}`;
+      const parts = ["act", "mark", "value", "turn", "node", "by", "step", "note"]
+        .filter((name) => control.dataset[name] !== undefined)
+        .map((name) => `[data-${name}="${CSS.escape(control.dataset[name])}"]`);
+      return parts.length ? parts.join("") : control.getAttribute("href") && `a[href="${CSS.escape(control.getAttribute("href"))}"]`;
+    }
+
+    restore(kept, focus) {
+      for (const [name, top] of kept.scrolls) { const part = this.one(`[data-keep-scroll="${name}"]`); if (part && name === "list") part.scrollTop = top; }
+      if (kept.place === location.href) {
+        const details = this.all("details");
+        if (details.length === kept.opened.length) details.forEach((part, place) => { part.open = kept.opened[place]; });
+        for (const [name, top] of kept.scrolls) { const part = this.one(`[data-keep-scroll="${name}"]`); if (part) part.scrollTop = top; }
+      }
+      if (kept.episode && kept.episode === this.one("[data-review]")?.dataset.episode) {
+        for (const [name, text] of kept.notes) { const field = this.one(`[data-note="${name}"]`); if (field) field.value = text; }
+      }
+      if (focus && !this.element.contains(focus) && kept.selector) {
+        const again = this.one(kept.selector);
+        again?.focus({ preventScroll: true });
+        if (again && kept.caret !== undefined && kept.caret !== null) { try { again.setSelectionRange(kept.caret, kept.caret); } catch { /* not a text field */ } }
+      }
+      this.one(".rs-list [aria-current]")?.scrollIntoView({ block: "nearest" });
+    }
+
+    go(address) {
+      const target = new URL(address, location.href);
+      history.pushState(null, "", target);
+      const before = new URL(this.shownAt || location.href);
+      const same = before.pathname === target.pathname && before.searchParams.get("run") === target.searchParams.get("run") && before.searchParams.get("tab") === target.searchParams.get("tab");
+      this.load().then(() => { if (!same && !target.hash) window.scrollTo(0, 0); });
+    }
+
+    toast(text) { const place = this.one(".ab-toast"); if (place) { place.textContent = text; clearTimeout(this.toasting); this.toasting = setTimeout(() => { place.textContent = ""; }, 4000); } }
+
+    times() {
+      const when = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+      for (const time of this.all("[data-time]")) time.textContent = when.format(new Date(time.dateTime));
+    }
+
+    prepareForms() {
+      const field = this.one("form[data-remember] [name=reviewer]");
+      if (field && !field.value) field.value = read(REVIEWER) || "";
+      this.filterList();
+    }
+
+    // ---- plots
+
+    async draw() {
+      const places = this.all("[data-figure]").filter((place) => this.figures[place.dataset.figure]);
+      if (!places.length) return;
+      let library;
+      try { library = await loadPlotly(); } catch {
+        for (const place of places) place.textContent = this.root.dataset.figureFailed;
+        return;
+      }
+      const style = getComputedStyle(document.body);
+      for (const place of places) {
+        if (!place.isConnected) continue;
+        const figure = painted(this.figures[place.dataset.figure], style);
+        figure.layout.font = { ...figure.layout.font, family: style.getPropertyValue("--ab-sans").trim() || "sans-serif" };
+        figure.layout.height = place.clientHeight;
+        await library.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true, locale: "en" });
+      }
+    }
+
+    // ---- runs that are being played
+
+    async follow() {
+      for (;;) {
+        await sleep(POLL_MS);
+        if (document.hidden || !this.live || !this.root) continue;
+        try {
+          const now = await (await fetch("/research/api/progress")).json();
+          if (this.changed(now)) await this.load({ quiet: true });
+        } catch { /* the server is away; the next round tells */ }
+      }
+    }
+
+    changed(now) {
+      const seen = JSON.stringify(now);
+      const changed = this.seen !== undefined && this.seen !== seen;
+      this.seen = seen;
+      return changed;
+    }
+
+    // ---- the list of runs
+
+    filterList() {
+      const form = this.one("form[data-form=list]");
+      if (!form) return;
+      if (this.listWish) for (const [name, value] of Object.entries(this.listWish)) form.elements[name].value = value;
+      this.arrange(form);
+    }
+
+    arrange(form) {
+      const { text, setup, sort } = Object.fromEntries(new FormData(form));
+      this.listWish = { text, setup, sort };
+      const wanted = text.toLowerCase().trim();
+      const by = {
+        created: (row) => -Date.parse(row.dataset.created),
+        name: (row) => row.dataset.name,
+        progress: (row) => Number(row.dataset.share),
+        cost: (row) => -Number(row.dataset.cost),
+      }[sort];
+      const rows = this.all("[data-row]");
+      rows.sort((one, two) => (by(one) < by(two) ? -1 : by(one) > by(two) ? 1 : 0));
+      this.one("[data-rows]").append(...rows);
+      let any = false;
+      for (const row of rows) {
+        row.hidden = !(row.dataset.text.toLowerCase().includes(wanted) && (!setup || row.dataset.setup === setup));
+        any ||= !row.hidden;
+      }
+      this.one("[data-no-match]").hidden = any;
+    }
+
+    // ---- dialogues, turn by turn
+
+    get last() { return JSON.parse(this.one("[data-replay]").dataset.steps).length - 1; }
+
+    replay() {
+      const stage = this.one("[data-replay]");
+      if (!stage) return;
+      const episode = new URLSearchParams(location.search).get("episode") || stage.dataset.episode;
+      if (this.stepOf !== episode || this.step === null) {
+        this.stepOf = episode;
+        this.step = stage.dataset.review === undefined ? this.last : this.firstMarkable();
+      }
+      this.goTo(this.step, { scroll: false });
+    }
+
+    firstMarkable() { return Number(this.one('[data-markable="1"]')?.dataset.moment ?? 0); }
+
+    goTo(step, { scroll = true } = {}) {
+      this.step = Math.max(0, Math.min(this.last, step));
+      for (const line of this.all("[data-moment]")) {
+        const now = Number(line.dataset.moment) === this.step;
+        line.classList.toggle("ab-now", now);
+        line.querySelector(".ab-bubble")?.setAttribute("aria-current", now ? "step" : "false");
+        if (now && scroll) line.scrollIntoView({ block: "nearest" });
+      }
+      for (const part of this.all("[data-why]")) part.hidden = Number(part.dataset.why) !== this.step;
+      const words = this.one("[data-turn-text]");
+      if (words) words.textContent = words.dataset.text.replace("{number}", this.step);
+      this.colour();
+    }
+
+    // In a review the reviewer sees the frontier that the provider saw: the tree before the turn.
+    colour() {
+      const tree = this.one("[data-tree]");
+      if (!tree) return;
+      const steps = JSON.parse(this.one("[data-replay]").dataset.steps);
+      const before = steps.slice(0, this.step);
+      const now = new Set(steps[this.step].gave);
+      const given = new Set(before.flatMap((step) => step.gave));
+      const available = new Set(before.at(-1)?.available || []);
+      if (!given.has("0")) available.add("0");
+      for (const node of tree.querySelectorAll("[data-node]")) {
+        const index = node.dataset.node;
+        const state = given.has(index) ? "given" : available.has(index) ? "available" : "locked";
+        node.className = `ab-node ab-node-${state}${now.has(index) ? " ab-node-now" : ""}`;
+        const chip = node.querySelector(".ab-state");
+        chip.className = `ab-state ab-state-${now.has(index) ? "now" : state}`;
+        chip.textContent = now.has(index) ? tree.dataset.now : tree.dataset[state];
+      }
+    }
+
+    move(by) {
+      const stage = this.one("[data-replay]");
+      if (stage?.dataset.review === undefined) { this.goTo(this.step + by); return; }
+      const turns = this.all('[data-markable="1"]').map((line) => Number(line.dataset.moment));
+      const next = by > 0 ? turns.find((turn) => turn > this.step) : turns.findLast((turn) => turn < this.step);
+      if (next !== undefined) this.goTo(next);
+    }
+
+    // ---- marks: one after the other, and shown as saved only when the server says so
+
+    mark(data) {
+      const stage = this.one("[data-review]");
+      const call = { key: key(), episode: stage.dataset.episode, path: location.pathname, query: location.search.slice(1), ...data };
+      this.saving("saving");
+      this.queue = this.queue.then(async () => {
+        const answer = await this.insist(call);
+        if (!answer?.saved) { this.saving("unsaved", answer?.problem); await this.load({ quiet: true }); this.saving("unsaved", answer?.problem); return; }
+        if (this.one("[data-review]")?.dataset.episode === call.episode) await this.show(answer);
+        this.saving("saved");
+      });
+      return this.queue;
+    }
+
+    async insist(call) {
+      for (const pause of [300, 800, 1500, 3000]) {
+        try { return await this.ask("mark", call); } catch {
+          if (await this.refused()) return null;
+          await sleep(pause);
+        }
+      }
+      return null;
+    }
+
+    saving(state, problem = "") {
+      const place = this.one("[data-save]");
+      if (!place) return;
+      place.className = `rs-save rs-save-${state}`;
+      place.textContent = `${this.root.dataset[state]}${problem ? ` ${problem}` : ""}`;
+    }
+
+    markState(turn) {
+      const pressed = (selector) => this.one(`[data-turn="${turn}"]${selector}[aria-pressed="true"]`);
+      return {
+        what: "provider",
+        turn,
+        type: Number(pressed("[data-mark=type]")?.dataset.value || 0),
+        node: pressed("[data-mark=node]")?.dataset.value || null,
+        hallucination: Boolean(pressed("[data-mark=hallucination]")),
+      };
+    }
+
+    onMark(button) {
+      const turn = Number(button.dataset.turn);
+      const state = this.markState(turn);
+      if (button.dataset.mark === "type") { state.type = Number(button.dataset.value); state.node = null; }
+      if (button.dataset.mark === "node") state.node = button.dataset.value || null;
+      if (button.dataset.mark === "hallucination") state.hallucination = !state.hallucination;
+      this.mark(state);
+    }
+
+    unsavedNote() { return this.all("[data-note]").some((field) => field.value !== field.dataset.savedText); }
+
+    saveNote(field) {
+      const turn = field.dataset.note;
+      const text = field.value;
+      // Leaving the field and pressing the button both ask for it.
+      if (text === field.dataset.savedText || this.notes.get(turn) === text) return;
+      this.notes.set(turn, text);
+      this.mark({ what: "note", text, turn: turn === "" ? null : Number(turn) }).then(() => this.notes.delete(turn));
+    }
+
+    shortcuts() {
+      const box = this.one("[data-shortcuts]");
+      if (box) box.checked = read(SHORTCUTS) !== "off";
+    }
+
+    // ---- events
+
+    onClick(event) {
+      const control = event.target.closest("[data-act]");
+      if (control && !control.disabled) this.act(control, control.dataset.act);
+      const link = event.target.closest("a[href]");
+      if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+      const target = new URL(link.href);
+      if (link.hasAttribute("download") || target.origin !== location.origin || !PATHS.includes(target.pathname) || target.searchParams.has("lang")) return;
+      event.preventDefault();
+      this.go(target);
+    }
+
+    act(control, act) {
+      if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: false });
+      else if (act === "step") this.move(Number(control.dataset.by));
+      else if (act === "mark") this.onMark(control);
+      else if (act === "success") this.mark({ what: "success", yes: control.dataset.value === "1" });
+      else if (act === "failure") this.mark({ what: "failure", node: control.dataset.node, failure: control.getAttribute("aria-pressed") === "true" ? null : control.dataset.value });
+      else if (act === "done") this.mark({ what: "done", yes: control.dataset.value === "1" });
+      else if (act === "forget-reviewer") write(REVIEWER, "");
+      else if (act === "copy-text") this.copy(control.dataset.text);
+    }
+
+    async copy(text) {
+      const texts = JSON.parse(this.root.dataset.texts);
+      try { await navigator.clipboard.writeText(text); this.toast(texts.copied); } catch { this.toast(texts.copy_failed); }
+    }
+
+    onSubmit(event) {
+      const form = event.target;
+      if (form.dataset.plain !== undefined) return;
+      event.preventDefault();
+      if (form.dataset.form === "note") { this.saveNote(form.querySelector("[data-note]")); return; }
+      if (form.dataset.form !== "go") return;
+      const fields = [...new FormData(form)].filter(([, value]) => value !== "");
+      if (form.dataset.remember !== undefined) write(REVIEWER, form.elements.reviewer.value);
+      this.go(`${form.dataset.path}?${new URLSearchParams(fields)}`);
+    }
+
+    onChange(event) {
+      const form = event.target.closest("form");
+      if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
+      else if (form?.dataset.form === "list") this.arrange(form);
+      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
+      else if (event.target.matches("[data-note]")) this.saveNote(event.target);
+    }
+
+    onInput(event) {
+      const form = event.target.closest("form[data-form=list]");
+      if (form) this.arrange(form);
+    }
+
+    onKey(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !this.one("[data-replay]")) return;
+      if (event.key === "Escape" && event.target.matches?.("textarea")) { event.target.blur(); return; }
+      if (event.target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+      if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+        event.preventDefault();
+        this.move(event.key === "ArrowRight" ? 1 : -1);
+        return;
+      }
+      const review = this.one("[data-review]");
+      if (!review || !this.one("[data-shortcuts]").checked) return;
+      const pressed = event.key.toLowerCase();
+      const selector = {
+        0: `[data-mark=type][data-value="0"]`, 1: `[data-mark=type][data-value="1"]`, 2: `[data-mark=type][data-value="2"]`,
+        h: "[data-mark=hallucination]",
+      }[pressed];
+      if (selector) this.press(`${selector}[data-turn="${this.step}"]`, event);
+      else if (pressed === "s") this.press(`[data-act=success][data-value="1"]`, event);
+      else if (pressed === "f") this.press(`[data-act=success][data-value="0"]`, event);
+      else if (pressed === "n") { event.preventDefault(); this.one(`[data-note="${this.step}"]`)?.focus(); }
+    }
+
+    press(selector, event) {
+      const button = this.one(selector);
+      if (!button || button.disabled) return;
+      event.preventDefault();
+      button.click();
+    }
+  }
+
+  function mount(element, props, server) {
+    const desk = new Desk(element, props, server);
+    desk.load();
+    return desk;
+  }
+
+  return { mount };
+})();
