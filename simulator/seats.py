@@ -137,9 +137,7 @@ class ScriptSeat:
 def _reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:
     def answer(view: View) -> str | Reply:
         if view.moves >= len(lines):
-            raise SeatError(
-                f"The {view.seat}'s script has {len(lines)} lines, and the dialogue goes on.", view.seat
-            )
+            raise SeatError(f"The {view.seat}'s script is over, and the dialogue goes on.", view.seat)
         return lines[view.moves]
 
     return answer

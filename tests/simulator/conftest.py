@@ -82,7 +82,9 @@ def check_dialogue(task: Task, turns: Sequence[Turn], *, multi: bool = False, li
     )
     for turn in turns[2::2]:
         give = turn.payload["give"]
-        free = [n.index for n in tree.nodes if n.index not in given and (n.parent is None or n.parent in given)]
+        free = [
+            n.index for n in tree.nodes if n.index not in given and (n.parent is None or n.parent in given)
+        ]
         if opened:
             assert set(give) <= set(free)
             assert len(set(give)) == len(give)

@@ -1,0 +1,355 @@
+import asyncio
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator.clarq import provider as rules
+from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.graph import ProviderAgent, ProviderKnows
+from simulator.errors import SeatError
+from simulator.seats import Line, View
+from trees import Background, Frontier, Node, Task, Tree
+
+
+def situation(task, frontier, utterance="Which one?"):
+    return Situation(task=task, lines=(Line("seeker", utterance),), frontier=frontier)
+
+
+def opened(task, *given):
+    frontier = Frontier(task.tree).open()
+    for index in given:
+        frontier = frontier.give([index])
+    return frontier
+
+
+def turn(experts, task, frontier, *, multi=False):
+    async def take():
+        now = situation(task, frontier)
+        decision = await rules.listen(experts, now)
+        if decision.walking:
+            decision = await rules.walk(experts, now, decision, multi=multi)
+        return decision, await rules.write(experts, now, decision)
+
+    return asyncio.run(take())
+
+
+# The order of the steps (spec section 3)
+
+
+def test_a_relevant_question_gets_the_opening_and_nothing_else_is_asked(experts, lamp):
+    who = experts(relevant_=True)
+    decision, said = turn(who, lamp, Frontier(lamp.tree))
+    assert (said.text, said.give, decision.type) == (lamp.tree.opening, ("0",), None)
+    assert said.frontier == opened(lamp)
+    assert who.asked == ["relevant"]
+
+
+def test_an_unrelated_beginning_is_refused_until_the_task_is_asked_about(experts, lamp):
+    who = experts(relevant_=False, reply="I know nothing about that.")
+    decision, said = turn(who, lamp, Frontier(lamp.tree))
+    assert (said.text, said.give, decision.type) == (who.reply, (), TurnType.UNRELATED)
+    assert not said.frontier.opened
+    assert who.asked == ["relevant", "respond 5"]
+
+
+@pytest.mark.parametrize("type", [2, 3])
+def test_details_are_looked_for_in_the_frontier(experts, lamp, type):
+    who = experts(type_=type, choice=("2",))
+    decision, said = turn(who, lamp, opened(lamp))
+    assert (said.give, decision.type, said.text) == (
+        ("2",),
+        TurnType.ANSWERABLE,
+        lamp.tree.by_index["2"].text,
+    )
+    assert who.asked == ["hear", "walk", "compose"]
+
+
+@pytest.mark.parametrize("type", [2, 3])
+def test_a_detail_that_no_node_answers_is_of_type_3(experts, lamp, type):
+    who = experts(type_=type, choice=())
+    decision, said = turn(who, lamp, opened(lamp))
+    assert (said.give, decision.type) == ((), TurnType.UNANSWERABLE)
+    assert who.asked == ["hear", "walk", "respond 3"]
+
+
+@pytest.mark.parametrize("type", [1, 4, 5, 6])
+def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
+    who = experts(type_=type, choice=("1",))
+    _, said = turn(who, lamp, opened(lamp))
+    assert said.give == ()
+    assert who.asked == ["hear", f"respond {type}"]
+
+
+@pytest.mark.parametrize("type", range(1, 7))
+def test_when_everything_is_given_only_details_hear_that_it_is_enough(experts, lamp, type):
+    who = experts(type_=type)
+    frontier = opened(lamp, "1", "2", "2.1", "2.1.1", "3")
+    decision, said = turn(who, lamp, frontier)
+    assert decision.enough == (type in (2, 3))
+    assert who.asked == (["hear"] if type in (2, 3) else ["hear", f"respond {type}"])
+    assert said.text != who.reply if type in (2, 3) else said.text == who.reply
+
+
+# What may be given
+
+
+def test_a_single_node_is_the_first_in_frontier_order(experts, lamp):
+    _, said = turn(experts(choice=("3", "1")), lamp, opened(lamp))
+    assert said.give == ("1",)
+
+
+@pytest.mark.parametrize("choice", [("2.1",), ("1",), ("0",), ("9",), (None,), (1,), ([1],), ({},), ("",)])
+@pytest.mark.parametrize("multi", [False, True])
+def test_what_is_not_available_is_not_given(experts, lamp, choice, multi):
+    decision, said = turn(experts(choice=choice), lamp, opened(lamp, "1"), multi=multi)
+    assert said.give == ()
+    assert decision.details["not_available"] == [str(choice[0])]
+
+
+def test_several_nodes_are_joined_intact_and_children_wait(experts, either_lamp, contained):
+    task = either_lamp
+    _, said = turn(experts(choice=("3", "2.1", "1", "2", "2")), task, opened(task), multi=True)
+    assert said.give == ("1", "2", "3")
+    assert all(contained(said.text, task.tree.by_index[i].text, task.language) for i in said.give)
+    assert [node.index for node in said.frontier.available] == ["2.1"]
+
+
+def test_joined_words_are_used_if_they_break_no_text(experts, lamp):
+    good = "Well, ONLY WHALE OIL BURNS BRIGHT ENOUGH, and it counts as dark once the second bell has rung!"
+    _, said = turn(experts(choice=("1", "3"), wording=Wording(joined=good)), lamp, opened(lamp), multi=True)
+    assert (said.text, said.guards) == (good, ())
+    bad = "Only whale oil burns, and it counts as dark once the second bell has rung."
+    _, said = turn(experts(choice=("1", "3"), wording=Wording(joined=bad)), lamp, opened(lamp), multi=True)
+    assert said.text.startswith("Only whale oil burns bright enough.")
+    assert said.guards == ("joined: breaks a node's text",)
+
+
+def test_words_around_a_node_stay_unless_they_give_another_away(experts, lamp):
+    fine = Wording(before="Of course.", after="Anything else?")
+    _, said = turn(experts(choice=("1",), wording=fine), lamp, opened(lamp))
+    assert said.text == "Of course. Only whale oil burns bright enough. Anything else?"
+    leaking = Wording(before="You find the iron key behind the STOVE!", after="Good luck.")
+    _, said = turn(experts(choice=("1",), wording=leaking), lamp, opened(lamp))
+    assert said.text == "Only whale oil burns bright enough. Good luck."
+    assert said.guards == ("before: contains the text of node 2.1.1",)
+
+
+def test_two_halves_do_not_spell_a_third_node_across_the_seam():
+    nodes = (Node("1", "north of the mill"), Node("2", "The inn is north of the mill by the lake"))
+    frontier = Frontier(Tree("Go.", nodes)).open()
+    wording = Wording(before="The inn is", after="by the lake")
+    said = rules.respond_one(frontier, nodes[:1], wording, "en")
+    assert said.text == "north of the mill"
+    assert said.guards == ("before/after: give another node away together",)
+
+
+DISGUISES = {
+    "as it is": lambda text: text,
+    "capitals": str.upper,
+    "blanks": lambda text: "  ".join(text),
+    "invisible": lambda text: "\u200b".join(text),
+    "lines": lambda text: text.replace(" ", "\n"),
+    "marks": lambda text: "*".join(text),
+    "width": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
+    "accents": lambda text: "\u0301".join(text),
+    "quoted": lambda text: f"He told me »{text.rstrip('.。')}« and left.",
+    "prefix": lambda text: f"Jax: {text}",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+@pytest.mark.parametrize("index", ["0", "1", "2.1.1"])
+def test_a_response_ii_never_says_what_was_not_given(experts, either_lamp, disguise, index):
+    tree = either_lamp.tree
+    frontier = Frontier(tree) if index == "0" else opened(either_lamp)
+    text = tree.opening if index == "0" else tree.by_index[index].text
+    who = experts(relevant_=False, type_=6, reply=f"Listen. {DISGUISES[disguise](text)}")
+    _, said = turn(who, either_lamp, frontier)
+    assert said.guards == (f"response II: contains the text of node {index}",)
+    assert not rules.leaks(said.text, frontier, either_lamp.language)
+    assert said.frontier == frontier
+
+
+def test_a_response_ii_may_repeat_what_was_given(experts, either_lamp):
+    reply = f"As I said: {either_lamp.tree.by_index['1'].text}"
+    _, said = turn(experts(type_=4, reply=reply), either_lamp, opened(either_lamp, "1"))
+    assert (said.text, said.guards) == (reply, ())
+
+
+@pytest.mark.parametrize("reply", ["", "   ", "\n"])
+def test_an_empty_response_ii_is_replaced(experts, lamp, reply):
+    _, said = turn(experts(type_=6, reply=reply), lamp, opened(lamp))
+    assert said.text
+    assert said.guards == ("response II: empty",)
+
+
+def test_the_trace_tells_what_happened(experts, lamp):
+    before = opened(lamp)
+    decision, said = turn(experts(choice=("2", "9")), lamp, before)
+    assert rules.trace(decision, before, said) == {
+        "give": ["2"],
+        "type": 2,
+        "reason": "chosen",
+        "details": {"walk": {}, "not_available": ["9"]},
+        "frontier_before": ["1", "2", "3"],
+        "frontier_after": ["1", "2.1", "3"],
+        "guards": [],
+    }
+
+
+# People and scripts
+
+
+def move(lamp, frontier, give=(), before="", after="", text="", multi=False):
+    chosen = {"give": give, "before": before, "after": after}
+    return rules.take_move(frontier, chosen, text, lamp.language, multi=multi)
+
+
+def test_a_person_gives_nodes_with_words_around(lamp):
+    said = move(lamp, opened(lamp), ["1"], "Hm.", "Yes.")
+    assert (said.text, said.give) == ("Hm. Only whale oil burns bright enough. Yes.", ("1",))
+    start = move(lamp, Frontier(lamp.tree), ["0"], before="Hello.")
+    assert start.text == f"Hello. {lamp.tree.opening}"
+    assert start.frontier.opened
+
+
+@pytest.mark.parametrize("give", ["2", 2, ["2"], ("2",)])
+def test_a_node_may_be_named_in_any_form(lamp, give):
+    assert move(lamp, opened(lamp), give).give == ("2",)
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"give": None}, {"give": []}, {"before": None, "after": None}])
+def test_a_move_that_gives_nothing_is_a_response_ii(lamp, nothing):
+    said = rules.take_move(opened(lamp), nothing, "  I cannot tell. ", "en", multi=False)
+    assert (said.text, said.give) == ("I cannot tell.", ())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"give": ["2.1"]}, "2.1 cannot be given now"),
+        ({"give": ["0"]}, "0 cannot be given now"),
+        ({"give": ["nonsense"]}, "nonsense cannot be given now"),
+        ({"give": ["1", "3"]}, "One piece of information"),
+        ({"give": ["1", "1"], "multi": True}, "1, 1 cannot be given now"),
+        ({"give": ["1"], "after": "You find the iron key behind the stove"}, "text of node 2.1.1"),
+        ({"text": "It counts as dark once the second bell has rung."}, "text of node 3"),
+        ({"text": " "}, "Pick a node or write"),
+        ({}, "Pick a node or write"),
+    ],
+)
+def test_a_person_is_told_what_is_wrong(lamp, change, message):
+    with pytest.raises(SeatError, match=message) as caught:
+        move(lamp, opened(lamp), **change)
+    assert caught.value.cause == "provider"
+
+
+def test_a_tree_that_repeats_words_can_be_played_by_people():
+    nodes = (Node("1", "Take the red boat at the pier."), Node("1.1", "the red boat"), Node("2", "At noon."))
+    task = Task("t", 1, "en", Background("r", "t"), Tree("Go, take the red boat.", nodes))
+    start = move(task, Frontier(task.tree), ["0"])
+    said = move(task, start.frontier, ["1"], after="Hurry.")
+    assert said.text == "Take the red boat at the pier. Hurry."
+    with pytest.raises(SeatError, match="node 2"):
+        move(task, start.frontier, ["1"], after="At noon!")
+
+
+# Whatever an expert says
+
+
+SECRETS = (
+    "The herring boat sails at dawn.",
+    "Only the blue lantern is lit.",
+    "Ask the ferryman for a rope.",
+    "Marta keeps the spare oars.",
+    "The tide turns at seven bells.",
+    "Salt the deck before you step on it.",
+)
+
+
+@st.composite
+def trees(draw):
+    """Trees of one to six nodes, up to four deep."""
+    indices = []
+    for _ in range(draw(st.integers(1, 6))):
+        parents = [None, *(index for index in indices if index.count(".") < 3)]
+        parent = draw(st.sampled_from(parents))
+        siblings = sum(index.rpartition(".")[0] == (parent or "") for index in indices)
+        indices.append(f"{parent}.{siblings + 1}" if parent else str(siblings + 1))
+    return Tree("Cross the bay.", tuple(map(Node, indices, SECRETS)))
+
+
+def words(tree):
+    texts = [tree.opening, *(node.text for node in tree.nodes), "\n".join(node.text for node in tree.nodes)]
+    spoiled = st.sampled_from(texts).flatmap(
+        lambda text: st.sampled_from([disguise(text) for disguise in DISGUISES.values()])
+    )
+    halves = st.sampled_from(texts).flatmap(
+        lambda text: st.integers(1, len(text) - 1).flatmap(
+            lambda cut: st.sampled_from([text[:cut], text[cut:]])
+        )
+    )
+    return st.one_of(st.sampled_from(["", " ", "x" * 30_000]), spoiled, halves, st.text(max_size=20))
+
+
+class Hostile:
+    """Draws every answer."""
+
+    name = "test/hostile"
+
+    def __init__(self, data, tree):
+        self.draw = data.draw
+        self.words = words(tree)
+        known = [node.index for node in tree.nodes]
+        odd = st.sampled_from(["0", "99", "", None, 1, "1.1.1.1.1"])
+        self.choices = st.lists(st.one_of(st.sampled_from(known), odd), max_size=8).map(tuple)
+
+    async def relevant(self, now):
+        return Verdict(self.draw(st.booleans()))
+
+    async def hear(self, now):
+        return Heard(self.draw(st.sampled_from(TurnType)))
+
+    async def walk(self, now, *, multi):
+        return Choice(self.draw(self.choices))
+
+    async def compose(self, now, nodes):
+        joined = st.one_of(self.words, st.just(" ".join(node.text for node in nodes)))
+        return Wording(self.draw(self.words), self.draw(self.words), self.draw(joined))
+
+    async def respond(self, now, type):
+        return self.draw(self.words)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), tree=trees(), multi=st.booleans())
+def test_the_invariants_hold_whatever_an_expert_says(data, tree, multi, contained):
+    task = Task("t", 1, "en", Background("r", "t"), tree)
+    frontier = Frontier(tree)
+    who = ProviderAgent(Hostile(data, tree), "script")
+    for number in range(8):
+        view = View(
+            episode_id="e",
+            seat="provider",
+            number=number,
+            language="en",
+            lines=(Line("seeker", "Well?"),),
+            task=ProviderKnows(task, frontier),
+            seed=0,
+            options={"multi": multi},
+        )
+        reply = asyncio.run(who.reply(view))
+        given = tuple(reply.move["give"])
+        after = frontier.open() if given == ("0",) else frontier.give(given)
+        assert (after != frontier) == bool(given)
+        assert multi or len(given) <= 1
+        assert reply.text.strip()
+        for node in tree.nodes:
+            if node.index in given:
+                assert contained(reply.text, node.text, "en")
+            elif node.index not in after.given:
+                assert not contained(reply.text, node.text, "en")
+        assert contained(reply.text, tree.opening, "en") or not (after.opened and not frontier.opened)
+        assert after.opened or not contained(reply.text, tree.opening, "en")
+        frontier = after
