@@ -90,7 +90,11 @@ class Actions:
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the call's path: the dialogue that its token belongs to, or home."""
         asked = _Call.model_validate(call)
-        return await self._play(asked) if asked.path == PLAY else self._home(asked)
+        try:
+            return await self._play(asked) if asked.path == PLAY else self._home(asked)
+        except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
+            log.exception("a page could not be made: %s", asked.path)
+            return {"html": message_page(self._frame(asked), "failed")}
 
     def _home(self, asked: _Call) -> Answer:
         frame = self._frame(asked, active="home")
@@ -176,7 +180,7 @@ class Actions:
             "number": view.number,
             "my_turn": view.my_turn,
             "ended": view.ended,
-            "warning": view.warning is not None,
+            "trouble": view.warning is not None,
         }
 
     def _seat(self, asked: _Call) -> Pass:

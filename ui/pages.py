@@ -7,12 +7,15 @@ Nothing is in the component's value: a page is asked for by the browser once it 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import gradio as gr
 
 from ui.actions import Actions, Answer
+
+log = logging.getLogger(__name__)
 
 PATHS = ("/", "/play")
 
@@ -35,7 +38,11 @@ def players_blocks(actions: Actions) -> gr.Blocks:
 def _named(name: str, call: Callable[[Any], Awaitable[Answer]]) -> Call:
     # Gradio finds a server function by its __name__, which a bound method does not let us set.
     async def answer(data: dict[str, Any]) -> Answer:
-        return await call(data)
+        try:
+            return await call(data)
+        except Exception:  # the boundary: the browser keeps what was written and says that it failed
+            log.exception("the call %s failed", name)
+            return {"failed": True}
 
     answer.__name__ = f"call_{name}"
     return answer

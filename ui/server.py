@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -106,6 +107,7 @@ def page_head(language: str) -> str:
     )
 
 
+@cache
 def _versioned(name: str) -> str:
     return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 

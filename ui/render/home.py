@@ -72,15 +72,12 @@ def home_page(
 def task_groups(entries: Sequence[CatalogEntry], language: str) -> list[TaskGroup]:
     """The tasks by type, in the order of the types' numbers."""
     ordered = sorted(entries, key=lambda entry: entry.type)
-    return [
-        TaskGroup(
-            f"{number}. {same[0].type_name}",
-            tuple(TaskOption(entry.task_id, _cut(entry.title, language), entry.uncertainties) for entry in same),
-        )
-        for number, same in (
-            (number, tuple(group)) for number, group in groupby(ordered, key=lambda entry: entry.type)
-        )
-    ]
+    return [_group(tuple(same), language) for _, same in groupby(ordered, key=lambda entry: entry.type)]
+
+
+def _group(entries: Sequence[CatalogEntry], language: str) -> TaskGroup:
+    options = (TaskOption(one.task_id, _cut(one.title, language), one.uncertainties) for one in entries)
+    return TaskGroup(f"{entries[0].type}. {entries[0].type_name}", tuple(options))
 
 
 def _cut(title: str, language: str) -> str:

@@ -24,9 +24,7 @@ def branches(opening: str, opened: bool, nodes: Sequence[ProviderNode]) -> Branc
 
 
 def _under(parent: str | None, nodes: Sequence[ProviderNode]) -> tuple[Branch, ...]:
-    return tuple(
-        Branch(node, _under(node.index, nodes)) for node in nodes if _parent(node.index) == parent
-    )
+    return tuple(Branch(node, _under(node.index, nodes)) for node in nodes if _parent(node.index) == parent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,332 @@
+// A dialogue: what is being written survives a reload, a turn is sent under one key per page and turn
+// number, and the page follows the other seat.
+"use strict";
+
+(() => {
+  const { store, sleep, token, language, part } = window.askback;
+  const POLL_MS = 1500;
+  const NARROW = matchMedia("(max-width: 899px)");
+
+  part({
+    prepare() {
+      this.nonce = crypto.getRandomValues(new Uint32Array(4)).reduce((text, n) => text + n.toString(36), "r");
+      this.picked = [];
+      this.stuck = true;
+      this.resized = new ResizeObserver(() => this.stuck && this.toNewest());
+      document.addEventListener("visibilitychange", () => document.hidden || this.look());
+    },
+
+    apply() {
+      if (this.kind !== "play" || this.ended) return;
+      if (this.number !== this.shownNumber) {
+        this.shownNumber = this.number;
+        this.shownAt = performance.now();
+      }
+      this.foldBackground();
+      this.completeLink();
+      this.readDraft();
+      this.allow(this.myTurn && !this.busy);
+      this.thinking(!this.myTurn);
+      this.followNewest();
+      this.toNewest();
+    },
+
+    ready() {
+      if (this.kind !== "play") return;
+      this.settle();
+      this.follow();
+    },
+
+    hear: {
+      keydown(event) {
+        if (event.key === "Escape") this.askGoodbye(false);
+        if (!event.target.matches("[data-draft]") || event.key !== "Enter" || event.shiftKey) return;
+        // While an input method composes (Chinese, Japanese), Enter belongs to it.
+        if (event.isComposing || event.keyCode === 229) return;
+        event.preventDefault();
+        this.reply();
+      },
+      input(event) {
+        if (!event.target.matches("[data-draft]")) return;
+        this.fit(event.target);
+        this.writeDraft();
+        this.toast("");
+      },
+    },
+
+    acts: {
+      pick(control) { this.pick(control.dataset.index); },
+      "pick-off"(control) {
+        this.pick(control.dataset.index);
+        this.one("#ab-reply").focus();
+      },
+      goodbye() { this.askGoodbye(true); },
+      "goodbye-no"() { this.askGoodbye(false); },
+      "goodbye-yes"() {
+        this.askGoodbye(false);
+        this.send({ text: this.root.dataset.goodbye }, this.root.dataset.goodbye);
+      },
+      refresh() { this.refresh(); },
+      copy() { this.copy(); },
+    },
+
+    forms: {
+      reply() { this.reply(); },
+    },
+
+    methods: {
+      // ---- what the page shows
+
+      allow(ready) {
+        for (const control of this.all("[data-needs-turn]")) control.disabled = !ready;
+        for (const field of this.all("[data-draft]")) field.readOnly = this.busy;
+      },
+
+      thinking(on, words) {
+        const place = this.one(".ab-thinking");
+        place.classList.toggle("ab-on", on);
+        if (words !== undefined) place.querySelector(".ab-thinking-text").textContent = words;
+      },
+
+      foldBackground() {
+        const background = this.one("details[data-keep=background]");
+        if (NARROW.matches && !this.opened.has("background") && this.number > 1) background.open = false;
+      },
+
+      toNewest() {
+        const frame = this.one(".ab-log-frame");
+        if (!frame) return;
+        frame.scrollTop = frame.scrollHeight;
+        // On a narrow screen the whole page scrolls; at first it stays with the background on top.
+        if (NARROW.matches && this.number > 1) this.one(".ab-talk").scrollIntoView({ block: "end" });
+      },
+
+      // The newest line stays in sight when the composer grows, unless the person has scrolled up.
+      followNewest() {
+        const frame = this.one(".ab-log-frame");
+        if (frame === this.frame) return;
+        this.frame = frame;
+        this.resized.observe(frame);
+        frame.addEventListener("scroll", () => {
+          this.stuck = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
+        });
+      },
+
+      fit(field) {
+        if (field.tagName !== "TEXTAREA") return;
+        field.style.height = "auto";
+        field.style.height = `${Math.min(field.scrollHeight + 2, 220)}px`;
+      },
+
+      askGoodbye(on) {
+        const place = this.one("[data-confirm]");
+        if (!place) return;
+        place.classList.toggle("ab-on", on);
+        place.querySelector("[data-unsent]").hidden = !this.one("#ab-reply").value.trim();
+        if (on) place.querySelector("[data-act=goodbye-yes]").focus();
+        else if (place.contains(document.activeElement)) this.one("#ab-reply").focus();
+      },
+
+      completeLink() {
+        const field = this.one("[data-link]");
+        if (field) field.value = new URL(`${field.getAttribute("value")}&lang=${language()}`, location.origin).href;
+      },
+
+      async copy() {
+        const field = this.one("[data-link]");
+        try {
+          await navigator.clipboard.writeText(field.value);
+          this.toast(this.texts.copied);
+        } catch {
+          field.select();
+          this.toast(this.texts.copy_failed);
+        }
+      },
+
+      // ---- drafts: {text, before, after, give, pending}; pending is a turn sent and not acknowledged yet
+
+      draftName() { return `askback.draft.${this.root.dataset.episode}.${this.root.dataset.seat}`; },
+      draft() { return store.read(this.draftName()) || {}; },
+
+      keepDraft(draft) {
+        const filled = Object.values(draft).some((value) => value && (value.length || value.key));
+        if (filled) store.write(this.draftName(), draft);
+        else store.drop(this.draftName());
+      },
+
+      readDraft() {
+        const draft = this.draft();
+        this.picked = (draft.give || []).filter((index) => this.pickButton(index));
+        for (const field of this.all("[data-draft]")) {
+          const text = draft[field.dataset.draft] || "";
+          if (field.value !== text) field.value = text;
+          this.fit(field);
+        }
+        this.showPicked();
+      },
+
+      writeDraft() {
+        const written = this.all("[data-draft]").map((field) => [field.dataset.draft, field.value]);
+        this.keepDraft({ ...Object.fromEntries(written), give: this.picked, pending: this.draft().pending });
+      },
+
+      setPending(pending) { this.keepDraft({ ...this.draft(), pending }); },
+
+      // A turn that was sent before the page went away, and whose acknowledgement never came: if the
+      // dialogue holds it now, the draft has done its duty.
+      settle() {
+        const { pending } = this.draft();
+        if (!pending || this.number <= pending.number) return;
+        const line = this.one(`.ab-mine[data-number="${pending.number}"] .ab-bubble`);
+        if (this.ended || line?.textContent.includes(pending.said)) store.drop(this.draftName());
+        else this.setPending(undefined);
+        if (!this.ended) this.readDraft();
+      },
+
+      // ---- sending
+
+      reply() {
+        const words = (name) => this.one(`[data-draft="${name}"]`)?.value.trim() || "";
+        if (this.picked.length) {
+          const [before, after] = [words("before"), words("after")];
+          const texts = this.picked.map((index) => this.pickButton(index).dataset.text);
+          this.send({ give: this.picked, before, after }, [before, ...texts, after].filter(Boolean).join(" "));
+        } else if (words("text")) {
+          this.send({ text: words("text") }, words("text"));
+        } else {
+          this.toast(this.texts.empty);
+          this.one("#ab-reply").focus();
+        }
+      },
+
+      async send(turn, said) {
+        if (this.busy || !this.myTurn) return;
+        this.busy = true;
+        const number = this.number;
+        // A turn that was sent before a reload keeps its key, so that it cannot count twice.
+        const { pending } = this.draft();
+        const again = pending && pending.number === number && pending.said === said;
+        const render = again ? pending.key : this.nonce;
+        const seconds = Math.round(performance.now() - this.shownAt) / 1000;
+        this.setPending({ number, key: render, said });
+        this.allow(false);
+        const ghost = this.ghost(said);
+        this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
+        this.toNewest();
+        const answer = await this.insist("send", { render, number, seconds, ...turn });
+        this.busy = false;
+        ghost.remove();
+        if (answer) await this.sent(answer);
+        else this.notSent();
+      },
+
+      ghost(said) {
+        const line = document.createElement("li");
+        const bubble = document.createElement("p");
+        line.className = "ab-line ab-mine ab-ghost";
+        bubble.className = "ab-bubble";
+        bubble.textContent = said;
+        line.append(bubble);
+        this.one(".ab-log").append(line);
+        return line;
+      },
+
+      async sent(answer) {
+        this.toast("");
+        if (answer.accepted) store.drop(this.draftName());
+        else this.setPending(undefined);
+        await this.show(answer.html);
+        this.follow();
+        if (this.ended) this.finish();
+        else this.one("#ab-reply")?.focus({ preventScroll: true });
+      },
+
+      notSent() {
+        this.thinking(false, "");
+        this.allow(true);
+        this.toast(this.texts.failed);
+      },
+
+      finish() {
+        this.forget();
+        this.one("h1").scrollIntoView({ block: "center" });
+        this.one("#ab-content").focus({ preventScroll: true });
+      },
+
+      // ---- following the other seat
+
+      async follow() {
+        if (this.following) return;
+        this.following = true;
+        // Every look lets the seat opposite move; while its model fails, only the person asks it again.
+        while (this.kind === "play" && !this.ended && !this.myTurn && !this.trouble) {
+          await sleep(POLL_MS);
+          if (!document.hidden) await this.look();
+        }
+        this.following = false;
+      },
+
+      async look() {
+        if (this.kind !== "play" || this.ended || this.busy || this.trouble) return;
+        try {
+          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
+          if (!response.ok) return;
+          const now = await response.json();
+          this.toast("");
+          if (now.number !== this.number || now.ended || now.trouble) await this.refresh();
+        } catch {
+          this.toast(this.texts.offline);
+        }
+      },
+
+      async refresh() {
+        const answer = await this.insist("page");
+        if (!answer || this.busy) return;
+        this.toast("");
+        await this.show(answer.html);
+        if (this.ended) this.finish();
+        this.follow();
+      },
+
+      // ---- the provider's choice
+
+      pickButton(index) { return this.all("[data-act=pick]").find((button) => button.dataset.index === index); },
+
+      pick(index) {
+        const several = this.one("[data-multi]").dataset.multi === "1";
+        if (this.picked.includes(index)) this.picked = this.picked.filter((other) => other !== index);
+        else this.picked = several ? [...this.picked, index] : [index];
+        this.showPicked();
+        this.writeDraft();
+        if (this.picked.includes(index)) this.one(".ab-composer").scrollIntoView({ block: "nearest" });
+      },
+
+      showPicked() {
+        const list = this.one("[data-picked]");
+        if (!list) return;
+        this.root.classList.toggle("ab-giving", this.picked.length > 0);
+        for (const button of this.all("[data-act=pick]")) {
+          const on = this.picked.includes(button.dataset.index);
+          button.setAttribute("aria-pressed", String(on));
+          button.closest(".ab-node").classList.toggle("ab-chosen", on);
+        }
+        list.replaceChildren(...this.picked.map((index) => this.pickedItem(index, list.dataset.remove)));
+      },
+
+      pickedItem(index, remove) {
+        const item = document.createElement("li");
+        const text = document.createElement("span");
+        const button = document.createElement("button");
+        text.textContent = this.pickButton(index).dataset.text;
+        button.type = "button";
+        button.className = "ab-unpick";
+        button.dataset.act = "pick-off";
+        button.dataset.index = index;
+        button.setAttribute("aria-label", remove.replace("{index}", index));
+        button.textContent = "×";
+        item.append(text, button);
+        return item;
+      },
+    },
+  });
+})();
