@@ -34,7 +34,7 @@ class Row:
     """One line of a table.
 
     Attributes:
-        label: a language, a type, or ``all``.
+        label: a language, or a task type.
         success: S, with Wilson's interval.
         aqd: D, with a bootstrap interval.
         aql: L, with a bootstrap interval.

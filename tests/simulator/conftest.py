@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from logs import LogReader, LogWriter
-from logs.rows import Turn
+from logs.rows import Ending, Episode, Run, Status, Turn
 from simulator.clarq import graph
+from simulator.clarq.data import item_row
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
 from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
@@ -189,6 +190,52 @@ async def play(
         graph.rebuild(turns), context=table, config={"recursion_limit": 5 * (limit + 2)}
     )
     return Played(played, state)
+
+
+def put_episode(
+    log: LogWriter,
+    task: Task,
+    answers: Sequence[str],
+    *,
+    status: Status | None = "completed",
+    run: str = "run",
+    repeat: int = 0,
+    attempt: int = 0,
+) -> str:
+    """Log an episode in which the provider says the opening, then `answers`; an index gives that node."""
+    texts = {OPENING: task.tree.opening} | {node.index: node.text for node in task.tree.nodes}
+    item = item_row(task)
+    episode = f"{run}/{task.id}.{task.language}/{repeat}" + (f"#{attempt}" if attempt else "")
+    log.put(Run(id=run, benchmark="clarq", setup="L2L", seed=0))
+    log.put(item)
+    log.put(
+        Episode(
+            id=episode,
+            run_id=run,
+            item_hash=item.hash,
+            language=task.language,
+            seats={"seeker": "script", "provider": "script"},
+            seed=0,
+            repeat=repeat,
+            attempt=attempt,
+        )
+    )
+    lines = [("provider", "Hello?", ())]
+    for answer in (OPENING, *answers):
+        give = (answer,) if answer in texts else ()
+        lines += [("seeker", "And then?", ()), ("provider", texts.get(answer, answer), give)]
+    for number, (seat, text, give) in enumerate(lines):
+        payload = {"give": list(give)} if number and seat == "provider" else {}
+        log.put(Turn(episode_id=episode, number=number, seat=seat, text=text, payload=payload))
+    if status:
+        log.put(Ending(episode_id=episode, status=status))
+    log.flush()
+    return episode
+
+
+@pytest.fixture(scope="session")
+def put() -> Callable[..., str]:
+    return put_episode
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,152 @@
+import json
+
+import pytest
+
+from logs import LogConflict, LogReader, LogWriter
+from simulator.clarq.importer import import_results
+from simulator.clarq.report import report, score_run
+from simulator.clarq.room import ROOM
+from simulator.clarq.score import score_rows
+from simulator.errors import InputError
+from trees import Frontier
+
+RECORD = {
+    "all_response": "Jax: Bake the bread.\nJax: Use rye flour.\nJax: The mill sells rye flour.",
+    "gold_structure": ["1", "1.1"],
+    "all_response_exaplain": ["Which flour.", "Where to get it."],
+    "background_splitted": ["baker", "bake bread", "Rye flour\nWheat flour", "", "Mill\nMarket"],
+    "background": "You are a baker.",
+    "l2l": [
+        [
+            "Jax: what can help you?",
+            "How do I bake bread?",
+            "Jax: Bake the bread.",
+            "Which flour?",
+            "Jax: use rye flour, my friend.",
+            "Goodbye!",
+        ]
+    ],
+}
+
+
+@pytest.fixture
+def results(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([[RECORD, RECORD | {"l2l": [RECORD["l2l"][0][:5]]}]]), encoding="utf-8")
+    return path
+
+
+def test_dialogues_become_turns_endings_and_scores(results, log, reader):
+    run = import_results(results, log)
+    first, second = reader.episodes(run.id)
+    assert first.seats == {"seeker": "published", "provider": "published"}
+    turns = reader.turns(first.id)
+    assert [turn.seat for turn in turns] == ["provider", "seeker"] * 3
+    assert turns[4].text == "use rye flour, my friend."
+    assert [turn.payload.get("give") for turn in turns] == [None, None, ["0"], None, ["1"], None]
+    assert reader.ending(first.id).status == "completed"
+    assert reader.ending(second.id).status == "truncated"
+    values = {score.metric: score.value for score in reader.scores(episode_id=first.id)}
+    assert values == {"success": 0.0, "aqd": 2 - 3, "aql": pytest.approx((4 + 1 + 0) / 3)}
+    assert report(reader, run.id).statuses == {"completed": 1, "truncated": 1}
+    assert reader.progress(run.id).planned == 2
+
+
+def test_importing_again_adds_nothing(results, log, reader):
+    def counts():
+        with reader.connection() as connection:
+            tables = ("runs", "items", "episodes", "turns", "endings", "scores", "events")
+            return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+    run = import_results(results, log)
+    before = counts()
+    assert before == [1, 2, 2, 11, 2, 6, 1]
+    assert import_results(results, log).id == run.id
+    assert counts() == before
+
+
+def test_another_file_is_not_mixed_into_a_run(results, log, reader):
+    import_results(results, log, "mine")
+    results.write_text(json.dumps([[RECORD, RECORD, RECORD]]), encoding="utf-8")
+    with pytest.raises(LogConflict):
+        import_results(results, log, "mine")
+    assert len(reader.episodes("mine")) == 2
+
+
+def test_a_file_of_another_form_writes_nothing(tmp_path, log, reader):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([[RECORD, RECORD | {"l2l": []}]]), encoding="utf-8")
+    with pytest.raises(InputError, match="type 1, task 1"):
+        import_results(path, log)
+    assert reader.runs() == []
+
+
+# The published files, against the rules of spec section 5 written down a second time
+
+
+def straightforward(record, language):
+    """Success, its open question, D and L of one record of a published file."""
+
+    def clean(text):
+        text = text.strip()
+        text = text[len("Jax:") :].strip() if text.startswith("Jax:") else text
+        return text.lower() if language == "en" else text
+
+    responses = [clean(line) for line in record["all_response"].split("\n") if line.strip()]
+    wanted = [text.rstrip("，。？！,.?!") for text in responses[1:]]
+    provider, seeker = record["l2l"][0][0::2], record["l2l"][0][1::2]
+    said = [clean(line) for line in provider[2:]]
+    missing = [text for text in wanted if not any(text in line for line in said)]
+    other = [line for line in said if not any(text in line for text in wanted)]
+    lengths = [line.strip().count(" ") if language == "en" else len(line.strip()) for line in seeker]
+    return {
+        "success": not missing,
+        "needs_judge": bool(missing and other),
+        "aqd": len(provider) - 1 - len(responses),
+        "aql": sum(lengths) / len(lengths),
+    }
+
+
+FILES = ("provider.Comp.En", "provider.Comp.Ch", "multi_info_provider.Comp.En")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_published_dialogues_score_as_the_rules_say(published, tmp_path, name):
+    (path,) = (published / "results").glob(f"*seeker_vs_GPT-4o_{name}.*.json")
+    language = "zh" if name.endswith("Ch") else "en"
+    records = [record for tasks in json.loads(path.read_text(encoding="utf-8")) for record in tasks]
+    expected = [straightforward(record, language) for record in records]
+    with LogWriter(tmp_path / "log.sqlite", durable=False) as log:
+        run = import_results(path, log)
+    with LogReader(tmp_path / "log.sqlite") as reader:
+        scored = score_run(reader, run.id)
+        stored = {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run.id)}
+        (row,) = report(reader, run.id).by_language
+    for one, want in zip(scored, expected, strict=True):
+        assert {key: getattr(one.scores, key) for key in want} == want
+        rows = score_rows(one.episode.id, one.scores)
+        assert {(r.episode_id, r.metric): r.value for r in rows}.items() <= stored.items()
+    n = len(records)
+    assert row.success.value == pytest.approx(sum(want["success"] for want in expected) / n)
+    assert row.aqd.value == pytest.approx(sum(want["aqd"] for want in expected) / n)
+    assert row.aql.value == pytest.approx(sum(want["aql"] for want in expected) / n)
+    assert row.needs_judge == sum(want["needs_judge"] for want in expected) > 0
+    assert (row.label, row.success.n) == (language, n)
+    assert row.success.low < row.success.value < row.success.high
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_published_dialogues_replay(published, tmp_path, name):
+    (path,) = (published / "results").glob(f"*seeker_vs_GPT-4o_{name}.*.json")
+    with LogWriter(tmp_path / "log.sqlite", durable=False) as log:
+        run = import_results(path, log)
+    with LogReader(tmp_path / "log.sqlite") as reader:
+        items = {row.hash: ROOM.read_item(row) for row in reader.items(run.id)}
+        for played in reader.turns_of_run(run.id):
+            task = items[played.episode.item_hash]
+            shown = ROOM.replay(task, played.turns, ())
+            given = tuple(index for step in shown.steps for index in step.gave if index != "0")
+            assert (
+                Frontier(task.tree, True, given).withheld
+                == Frontier(task.tree, True, shown.scores.obtained).withheld
+            )

@@ -1,0 +1,116 @@
+import pytest
+
+from logs.rows import Ending, Judgment, Turn
+from simulator.clarq import graph
+from simulator.clarq.score import JUDGE
+from simulator.clarq.views import provider_nodes, provider_tree, replay, seat_view
+from simulator.seats import PersonSeat
+from trees import Frontier
+
+
+async def nothing(turn):
+    raise AssertionError("a view records nothing")
+
+
+def table(task, **changes):
+    people = {"seeker": PersonSeat(), "provider": PersonSeat()}
+    return graph.Table(
+        episode_id="e", task=task, prompt="You keep the lamp.", record=nothing, **{**people, **changes}
+    )
+
+
+def logged(*lines, gives=None):
+    """Turns, provider first; `gives` maps turn numbers to what they gave."""
+    return [
+        Turn(
+            episode_id="e",
+            number=number,
+            seat="seeker" if number % 2 else "provider",
+            text=text,
+            payload={"give": gives[number]} if gives and number in gives else {},
+        )
+        for number, text in enumerate(lines)
+    ]
+
+
+def test_a_seeker_sees_the_dialogue_and_no_tree(lamp):
+    turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
+    view = seat_view(table(lamp), graph.rebuild(turns), "seeker")
+    assert (view.my_turn, view.waiting_for, view.ended, view.tree) == (True, None, False, None)
+    assert (view.number, view.seeker_turns, view.turn_limit, view.language) == (3, 1, 14, "en")
+    assert [line.text for line in view.lines] == ["Hello?", "How?", lamp.tree.opening]
+    assert view.background == lamp.background
+    assert not any(node.text in repr(view) for node in lamp.tree.nodes)
+
+
+def test_a_provider_sees_the_tree_and_whose_turn_it_is(lamp):
+    turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
+    view = seat_view(table(lamp, multi=True), graph.rebuild(turns), "provider")
+    assert (view.my_turn, view.waiting_for) == (False, "seeker")
+    assert (view.tree.opening, view.tree.opened, view.tree.multi) == (lamp.tree.opening, True, True)
+    assert [node.state for node in view.tree.nodes] == [
+        "available",
+        "available",
+        "locked",
+        "locked",
+        "available",
+    ]
+
+
+def test_nothing_but_the_opening_is_available_before_it(lamp):
+    tree = provider_tree(Frontier(lamp.tree), multi=False)
+    assert not tree.opened
+    assert {node.state for node in tree.nodes} == {"locked"}
+
+
+def test_nodes_are_given_available_or_locked(lamp):
+    frontier = Frontier(lamp.tree).open().give(["2"]).give(["1"])
+    states = {node.index: node.state for node in provider_nodes(frontier)}
+    assert states == {"1": "given", "2": "given", "2.1": "available", "2.1.1": "locked", "3": "available"}
+
+
+def test_an_ended_dialogue_is_nobodys_turn(lamp):
+    turns = logged("Hello?", "Goodbye")
+    ending = Ending(episode_id="e", status="completed")
+    view = seat_view(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
+    assert (view.my_turn, view.waiting_for, view.ended, view.ending) == (False, None, True, "completed")
+    assert view.warning == "something broke"
+
+
+@pytest.mark.parametrize("with_payload", [True, False])
+def test_a_replay_shows_the_frontier_around_every_turn(lamp, with_payload):
+    told = (
+        {"type": 2, "reason": "asked", "guards": ["joined"], "frontier_before": ["9"]} if with_payload else {}
+    )
+    turns = logged(
+        "Hello?",
+        "How?",
+        lamp.tree.opening,
+        "Where?",
+        lamp.tree.by_index["2"].text,
+        "Goodbye",
+        gives={2: ["0"], 4: ["2"]},
+    )
+    turns[4].payload.update(told)
+    shown = replay(lamp, turns)
+    assert [step.gave for step in shown.steps] == [(), (), ("0",), (), ("2",), ()]
+    assert shown.steps[2].available_before == ()
+    assert shown.steps[2].available_after == shown.steps[4].available_before == ("1", "2", "3")
+    assert shown.steps[4].available_after == ("1", "2.1", "3")
+    assert (shown.steps[4].type, shown.steps[4].reason) == ((2, "asked") if with_payload else (None, ""))
+    assert [node.index for node in shown.nodes if node.state == "given"] == ["2"]
+    assert shown.scores.obtained == ("2",)
+    assert shown.opening == lamp.tree.opening
+
+
+def test_a_replay_counts_what_judges_said(lamp):
+    texts = [lamp.tree.by_index[i].text for i in ("1", "2", "2.1", "2.1.1")]
+    lines = ["Hello?", "How?", lamp.tree.opening]
+    for text in [*texts, "At the second bell."]:
+        lines += ["And?", text]
+    turns = logged(*lines, gives={2: ["0"], 4: ["1"], 6: ["2"], 8: ["2.1"], 10: ["2.1.1"]})
+    yes = Judgment(
+        id="j", episode_id="e", annotator="x", kind=JUDGE, value={"node": "3", "obtained": True, "reason": ""}
+    )
+    assert not replay(lamp, turns).scores.success
+    assert replay(lamp, turns, [yes]).scores.success
