@@ -63,13 +63,16 @@ window.askbackResearch = (() => {
     one(selector) { return this.element.querySelector(selector); }
     all(selector) { return [...this.element.querySelectorAll(selector)]; }
 
-    ask(name, data = {}) {
-      return this.server[`call_${name}`]({
+    // Gradio's client swallows a failed call and answers nothing.
+    async ask(name, data = {}) {
+      const answer = await this.server[`call_${name}`]({
         language: document.documentElement.lang,
         path: location.pathname,
         query: location.search.slice(1),
         ...data,
       });
+      if (!answer) throw new Error("no answer");
+      return answer;
     }
 
     // ---- pages
