@@ -78,9 +78,10 @@ def _serve(sessions: ClarqSessions, writer: LogWriter, reader: LogReader, host: 
     # Gradio takes seconds to import; no other command should wait for it.
     import uvicorn
 
+    from ui.research import research_mount
     from ui.server import create_server
 
-    server = create_server(sessions, home=home())
+    server = create_server(sessions, home=home(), mounts=[research_mount(writer, reader, home=home())])
     Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
     uvicorn.run(server, host=host, port=port, log_level="warning")
 

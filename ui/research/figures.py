@@ -57,7 +57,10 @@ def success_curve(t: Strings, curve: Mapping[str, Sequence[float]]) -> Figure:
         for place, (language, shares) in enumerate(curve.items())
     ]
     layout = _layout(
-        xaxis={"title": {"text": t("research.figures.responses")}, "dtick": 1},
+        xaxis={
+            "title": {"text": t("research.figures.responses")},
+            "range": [0.5, len(next(iter(curve.values()))) + 0.5],
+        },
         yaxis={"title": {"text": t("research.metric.success")}, "range": [0, 1], "tickformat": ".1f"},
         showlegend=len(data) > 1,
     )
@@ -149,7 +152,7 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
             "domain": domain,
             "range": [-reach, reach],
             "anchor": f"y{tail}",
-            "nticks": 5,
+            "nticks": 4,
         }
         layout[f"yaxis{tail}"] = {
             "visible": False,
@@ -187,14 +190,14 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
         )
         layout["annotations"].append(
             {
-                "text": t(f"research.metric.{one.metric}"),
+                "text": t(f"research.metric.{one.metric}_short"),
                 "x": sum(domain) / 2,
                 "y": 1.0,
                 "yanchor": "bottom",
                 "xref": "paper",
                 "yref": "paper",
                 "showarrow": False,
-                "font": {"color": "--ab-muted", "size": 13},
+                "font": {"color": "--ab-clay", "size": 15},
             }
         )
     return _figure("differences", t, {"data": data, "layout": layout}, height=190)
@@ -232,6 +235,7 @@ def _axis() -> Plotly:
         "zerolinecolor": "--ab-line-strong",
         "zeroline": False,
         "automargin": True,
+        "tickangle": 0,
         "fixedrange": True,
         "ticks": "outside",
         "tickcolor": "--ab-line-strong",
