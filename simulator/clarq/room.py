@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from logs.rows import Ending, Item, Judgment, Score, Setup, Turn
@@ -61,8 +62,9 @@ class ClarqRoom:
         """Play until the dialogue ends or a person is due."""
         table = self.table(live)
         limit = _STEPS_PER_TURN * (table.turn_limit + 2)
-        result = await self._graph.ainvoke(state, context=table, config={"recursion_limit": limit})
-        return cast(graph.State, result)
+        config: RunnableConfig = {"recursion_limit": limit}
+        output = await self._graph.ainvoke(state, config, context=table, version="v2")
+        return cast(graph.State, output.value)
 
     def accept(self, live: Live, state: graph.State, seat: str, reply: Reply) -> Turn:
         """A person's reply as a turn.
