@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,9 +21,9 @@ from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.lexical import clauses, is_question, sentences, terms
 from simulator.clarq.ranker import Floats
-from trees import Language, Task
+from trees import Frontier, Language, Task, Tree
 
-MEMORY = 6  # provider turns looked back on, so that a turn costs the same however long the dialogue is
+MEMORY = 14  # provider turns looked back on, so that a turn costs the same however long the dialogue is
 
 NAMES = (
     "position", "first", "alone", "similar", "similar_text", "similar_explanation", "covered",
@@ -147,28 +148,48 @@ def indexed(task: Task) -> TaskIndex:
 
 
 def past_turns(situation: Situation) -> tuple[Past, ...]:
-    """The last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given."""
+    """The last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given.
+
+    Nodes are looked for in the order in which they were given, so a line that quotes an earlier node
+    again does not count as giving it.
+    """
     tree, language = situation.task.tree, situation.task.language
-    given = list(situation.frontier.given)
-    turns: list[Past] = []
-    lines = situation.lines[:-1] if situation.lines else ()
-    for position in range(len(lines) - 1, 0, -1):
-        line, before = lines[position], lines[position - 1]
-        if len(turns) == MEMORY or before.seat != "seeker" or line.seat != "provider":
-            if line.seat == "provider" or len(turns) == MEMORY:
-                break
-            continue
-        here = [index for index in given if contains(line.text, tree.by_index[index].text, language)]
-        if not here and contains(line.text, tree.opening, language):
-            break
-        given = [index for index in given if index not in here]
-        available = tuple(
-            node.index
-            for node in tree.nodes
-            if node.index not in given and (node.parent is None or node.parent in given)
+    lines = situation.lines[-2 * MEMORY - 1 : -1]
+    exchanges = [
+        (before.text, line.text)
+        for before, line in pairwise(lines)
+        if before.seat == "seeker" and line.seat == "provider"
+    ]
+    if len(situation.lines) <= 2 * MEMORY + 1:
+        opened = next(
+            (i for i, (_, said) in enumerate(exchanges) if contains(said, tree.opening, language)), 0
         )
-        turns.append(Past(before.text, available, tuple(here)))
-    return tuple(reversed(turns))
+        exchanges = exchanges[opened + 1 :]
+    given = situation.frontier.given
+    for start in range(len(given) + 1):
+        turns, left = _attribute(tree, language, exchanges, given[:start], given[start:])
+        if not left:
+            return turns
+    raise AssertionError("an empty rest is always found")
+
+
+def _attribute(
+    tree: Tree,
+    language: Language,
+    exchanges: Sequence[tuple[str, str]],
+    given: tuple[str, ...],
+    left: tuple[str, ...],
+) -> tuple[tuple[Past, ...], tuple[str, ...]]:
+    """Give `left` in order to the provider lines that contain them; also what could not be placed."""
+    turns = []
+    for utterance, said in exchanges:
+        here = 0
+        while here < len(left) and contains(said, tree.by_index[left[here]].text, language):
+            here += 1
+        available = tuple(node.index for node in Frontier(tree, True, given).available)
+        turns.append(Past(utterance, available, left[:here]))
+        given, left = given + left[:here], left[here:]
+    return tuple(turns), left
 
 
 def featurize(situation: Situation) -> Floats:
@@ -316,7 +337,8 @@ def _refused(turn: Past, node: str) -> bool:
     """Whether `turn` passed over `node`: it was available and nothing, or a later node, was given."""
     if node not in turn.available:
         return False
-    return all(turn.available.index(given) > turn.available.index(node) for given in turn.given)
+    order = turn.available.index
+    return all(given in turn.available and order(given) > order(node) for given in turn.given)
 
 
 def _set(text: str, language: Language) -> Terms:

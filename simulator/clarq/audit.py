@@ -1,0 +1,235 @@
+"""How a provider decides, compared with logged decisions: `askback audit provider`.
+
+A **decision** is what the provider gives in answer to one line of the seeker: which node or nodes, or none (a
+Response II). Decisions are asked for at every logged provider turn after the opening at which something
+could still be given, on the logged dialogue so far; so an early difference does not carry over to later
+turns. `replay_success` does the opposite: it lets the provider answer the logged seeker lines from the
+beginning and asks only whether the seeker gets everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Annotated, TypeVar
+
+import typer
+from rich.console import Console
+
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.clarq import provider as rules
+from simulator.clarq.audit_report import AuditReport, AuditRow, Compared, ReplayRow, audit_json, print_audit
+from simulator.clarq.audited import AuditDialogue, AuditTurn, load_dialogues
+from simulator.clarq.experts import Experts, Situation
+from simulator.clarq.graph import PROVIDER, ProviderAgent
+from simulator.clarq.seating import seat_for
+from simulator.errors import InputError
+from simulator.home import home
+from simulator.models import Budget, ModelOptions
+from simulator.runner.build import Models
+from simulator.seats import Line
+from simulator.seeds import derive_seed
+from simulator.stats import Interval, cluster_bootstrap
+from trees import Frontier
+
+CONCURRENCY = 8
+_T = TypeVar("_T")
+
+
+async def audit(
+    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> AuditReport:
+    """Compare the decisions of `experts` with the logged ones.
+
+    Raises:
+        InputError: if no dialogue has a turn at which something could be given.
+    """
+    wanted = [
+        (dialogue, turn)
+        for dialogue in dialogues
+        for turn in dialogue.turns
+        if turn.frontier.available and dialogue.lines[turn.position - 1].seat != PROVIDER
+    ]
+    if not wanted:
+        raise InputError("These dialogues hold no provider turn at which something could be given.")
+    turns = await _all(
+        [partial(_compare, experts, dialogue, turn, multi=multi) for dialogue, turn in wanted], concurrency
+    )
+    return AuditReport(
+        provider=experts.name,
+        multi=multi,
+        by_language=_rows(turns, lambda turn: turn.language),
+        by_type=_rows(turns, lambda turn: f"{turn.language} {turn.type}"),
+        turns=tuple(turns),
+    )
+
+
+async def replay_success(
+    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> tuple[ReplayRow, ...]:
+    """Let `experts` answer the logged seeker lines from the beginning; one row per language.
+
+    Raises:
+        InputError: if there are no dialogues.
+    """
+    wanted = list(dialogues)
+    if not wanted:
+        raise InputError("There are no dialogues to replay.")
+    outcomes = await _all(
+        [partial(_replay, experts, dialogue, multi=multi) for dialogue in wanted], concurrency
+    )
+    rows = []
+    for language in sorted({one.task.language for one in wanted}):
+        pairs = [
+            (one.task.type, float(outcome), float(one.complete))
+            for one, outcome in zip(wanted, outcomes, strict=True)
+            if one.task.language == language
+        ]
+        types, replayed, logged = zip(*pairs, strict=True)
+        change = [after - before for after, before in zip(replayed, logged, strict=True)]
+        rows.append(
+            ReplayRow(
+                label=language,
+                replayed=cluster_bootstrap(replayed, types),
+                logged=cluster_bootstrap(logged, types),
+                difference=cluster_bootstrap(change, types),
+            )
+        )
+    return tuple(rows)
+
+
+def audit_provider(
+    sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
+    provider: Annotated[
+        str, typer.Option(help="whose decisions: offline/experts or provider/model")
+    ] = "offline/experts",
+    multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
+    replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,
+    show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
+    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None,
+    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
+    log: LogOption = None,
+) -> None:
+    """Compare a provider's decisions with those in published results or in a run."""
+    dialogues = load_dialogues(sources, log or default_path())
+    options = ModelOptions(
+        base_url=base_url,
+        cache_path=home() / "cache.sqlite",
+        budget=None if budget is None else Budget(budget),
+        concurrency=concurrency,
+    )
+    report, replayed = asyncio.run(
+        _audit_named(provider, dialogues, options, multi=multi, replay=replay, concurrency=concurrency)
+    )
+    console = Console()
+    if as_json:
+        console.print_json(data=audit_json(report, replayed))
+    else:
+        print_audit(console, report, replayed, show=show)
+
+
+async def _audit_named(
+    name: str,
+    dialogues: Sequence[AuditDialogue],
+    options: ModelOptions,
+    *,
+    multi: bool,
+    replay: bool,
+    concurrency: int,
+) -> tuple[AuditReport, tuple[ReplayRow, ...]]:
+    models = Models(options=options)
+    try:
+        seat = seat_for(PROVIDER, name, models, {})
+        if not isinstance(seat, ProviderAgent):
+            raise InputError(f"{name} does not decide through experts; nothing to audit.")
+        report = await audit(seat.experts, dialogues, multi=multi, concurrency=concurrency)
+        if not replay:
+            return report, ()
+        return report, await replay_success(seat.experts, dialogues, multi=multi, concurrency=concurrency)
+    finally:
+        await models.close()
+
+
+async def _compare(experts: Experts, dialogue: AuditDialogue, turn: AuditTurn, *, multi: bool) -> Compared:
+    situation = Situation(
+        task=dialogue.task,
+        lines=dialogue.lines[: turn.position],
+        frontier=turn.frontier,
+        episode_id=dialogue.id,
+        number=turn.position,
+        seed=derive_seed(0, dialogue.id, turn.position),
+    )
+    decision = await _decide(experts, situation, multi=multi)
+    return Compared(
+        dialogue=dialogue.id,
+        position=turn.position,
+        language=dialogue.task.language,
+        type=dialogue.task.type,
+        utterance=situation.utterance,
+        available=tuple(node.index for node in turn.frontier.available),
+        logged=turn.given,
+        decided=decision.give,
+        reason=decision.reason,
+    )
+
+
+async def _replay(experts: Experts, dialogue: AuditDialogue, *, multi: bool) -> bool:
+    """Whether the logged seeker lines get every node out of `experts`."""
+    frontier = Frontier(dialogue.task.tree)
+    lines: list[Line] = []
+    heard = 0
+    for logged in dialogue.turns:
+        lines.extend(dialogue.lines[heard : logged.position])
+        heard = logged.position + 1
+        situation = Situation(
+            task=dialogue.task,
+            lines=tuple(lines),
+            frontier=frontier,
+            episode_id=dialogue.id,
+            number=logged.position,
+            seed=derive_seed(0, dialogue.id, logged.position),
+        )
+        decision = await _decide(experts, situation, multi=multi)
+        turn = await rules.write(experts, situation, decision)
+        lines.append(Line(PROVIDER, turn.text))
+        frontier = turn.frontier
+    return frontier.complete
+
+
+async def _decide(experts: Experts, situation: Situation, *, multi: bool) -> rules.Decision:
+    decision = await rules.listen(experts, situation)
+    return await rules.walk(experts, situation, decision, multi=multi) if decision.walking else decision
+
+
+async def _all(jobs: Sequence[Callable[[], Awaitable[_T]]], concurrency: int) -> list[_T]:
+    gate = asyncio.Semaphore(concurrency)
+
+    async def run(job: Callable[[], Awaitable[_T]]) -> _T:
+        async with gate:
+            return await job()
+
+    return list(await asyncio.gather(*map(run, jobs)))
+
+
+def _rows(turns: Sequence[Compared], label: Callable[[Compared], str]) -> tuple[AuditRow, ...]:
+    groups: dict[str, list[Compared]] = {}
+    for turn in sorted(turns, key=lambda turn: (turn.language, turn.type)):
+        groups.setdefault(label(turn), []).append(turn)
+
+    def interval(group: Sequence[Compared], value: Callable[[Compared], float]) -> Interval:
+        return cluster_bootstrap([value(turn) for turn in group], [turn.type for turn in group])
+
+    return tuple(
+        AuditRow(
+            label=name,
+            agreement=interval(group, lambda turn: float(turn.agrees)),
+            wrong=interval(group, lambda turn: 100.0 * turn.wrong),
+            missed=interval(group, lambda turn: 100.0 * turn.missed),
+            spurious=interval(group, lambda turn: 100.0 * turn.spurious),
+        )
+        for name, group in groups.items()
+    )

@@ -1,0 +1,195 @@
+"""What an audit found, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from simulator.stats import Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One decision beside the logged one.
+
+    Attributes:
+        type: the task's type, by which intervals are clustered.
+        utterance: what the seeker had said.
+        available: indices of the nodes that could be given.
+        logged: indices that were given.
+        decided: indices that the audited provider gives.
+        reason: its own.
+    """
+
+    dialogue: str
+    position: int
+    language: str
+    type: int
+    utterance: str
+    available: tuple[str, ...]
+    logged: tuple[str, ...]
+    decided: tuple[str, ...]
+    reason: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether exactly the logged nodes are given."""
+        return set(self.decided) == set(self.logged)
+
+    @property
+    def wrong(self) -> int:
+        """Nodes given in place of logged ones."""
+        return min(len(self._surplus), len(self._lacking))
+
+    @property
+    def missed(self) -> int:
+        """Logged nodes not given, with none in their place."""
+        return len(self._lacking) - self.wrong
+
+    @property
+    def spurious(self) -> int:
+        """Nodes given in place of nothing."""
+        return len(self._surplus) - self.wrong
+
+    @property
+    def _surplus(self) -> set[str]:
+        return set(self.decided) - set(self.logged)
+
+    @property
+    def _lacking(self) -> set[str]:
+        return set(self.logged) - set(self.decided)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One line of the report; intervals resample whole task types.
+
+    Attributes:
+        label: a language, or a language and a type.
+        agreement: share of turns at which exactly the logged nodes are given.
+        wrong: nodes given in place of logged ones, per 100 turns.
+        missed: logged nodes not given, per 100 turns.
+        spurious: nodes given in place of nothing, per 100 turns.
+    """
+
+    label: str
+    agreement: Interval
+    wrong: Interval
+    missed: Interval
+    spurious: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport:
+    """What an audit found.
+
+    Attributes:
+        provider: whose decisions.
+        multi: whether it was asked as the multi-info provider.
+        by_language: one row per language.
+        by_type: one row per language and task type; the interval of a single type is not defined.
+        turns: every decision compared.
+    """
+
+    provider: str
+    multi: bool
+    by_language: tuple[AuditRow, ...]
+    by_type: tuple[AuditRow, ...]
+    turns: tuple[Compared, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRow:
+    """Success of the seeker's logged lines with the audited provider, beside the logged success.
+
+    Attributes:
+        replayed: share of dialogues in which every node is given.
+        logged: the same in the log.
+        difference: replayed minus logged, paired by dialogue.
+    """
+
+    label: str
+    replayed: Interval
+    logged: Interval
+    difference: Interval
+
+
+def audit_json(report: AuditReport, replayed: Sequence[ReplayRow]) -> dict[str, Any]:
+    """Everything as plain JSON, every decision included."""
+    return {
+        "provider": report.provider,
+        "multi": report.multi,
+        "by_language": [_plain(row) for row in report.by_language],
+        "by_type": [_plain(row) for row in report.by_type],
+        "replay": [_plain(row) for row in replayed],
+        "turns": [asdict(turn) | {"agrees": turn.agrees} for turn in report.turns],
+    }
+
+
+def print_audit(
+    console: Console, report: AuditReport, replayed: Sequence[ReplayRow], *, show: int = 0
+) -> None:
+    """Tables by language and type, the replay, and the first `show` disagreements."""
+    kind = "multi-info" if report.multi else "single-info"
+    console.print(f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions")
+    console.print(_agreement_table("by language, 95 % intervals over task types", report.by_language))
+    console.print(_agreement_table("by task type", report.by_type, intervals=False))
+    if replayed:
+        console.print(_replay_table(replayed))
+    disagreements = [turn for turn in report.turns if not turn.agrees]
+    for turn in disagreements[:show]:
+        console.print(
+            f"\n[bold]{turn.dialogue}[/bold] line {turn.position}: available {_nodes(turn.available)}, "
+            f"logged [green]{_nodes(turn.logged)}[/green], decided [red]{_nodes(turn.decided)}[/red]"
+        )
+        console.print(f"[dim]{escape(turn.reason)}[/dim]\n{escape(turn.utterance)}")
+    if len(disagreements) > show:
+        console.print(f"[dim]{len(disagreements) - show} more disagreements; --show N prints them.[/dim]")
+
+
+def _plain(row: AuditRow | ReplayRow) -> dict[str, Any]:
+    return {
+        name: value._asdict() if isinstance(value := getattr(row, name), Interval) else value
+        for name in row.__dataclass_fields__
+    }
+
+
+def _nodes(indices: Sequence[str]) -> str:
+    return ", ".join(indices) or "none"
+
+
+def _agreement_table(title: str, rows: Sequence[AuditRow], *, intervals: bool = True) -> Table:
+    table = _table(title, "turns", "agreement", "wrong/100", "missed/100", "spurious/100")
+    for row in rows:
+        rates = (_cell(rate, 1, intervals) for rate in (row.wrong, row.missed, row.spurious))
+        table.add_row(row.label, str(row.agreement.n), _cell(row.agreement, 3, intervals), *rates)
+    return table
+
+
+def _replay_table(rows: Sequence[ReplayRow]) -> Table:
+    table = _table("logged seeker lines replayed: success", "dialogues", "replayed", "logged", "difference")
+    for row in rows:
+        cells = (_cell(value, 3, True) for value in (row.replayed, row.logged, row.difference))
+        table.add_row(row.label, str(row.replayed.n), *cells)
+    return table
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _cell(value: Interval, digits: int, with_interval: bool) -> str:
+    shown = f"{value.value:.{digits}f}"
+    if not with_interval:
+        return shown
+    places = max(digits - 1, 0)
+    return f"{shown} [dim]{value.low:.{places}f}–{value.high:.{places}f}[/dim]"

@@ -1,0 +1,97 @@
+"""The dialogues that an audit compares with: published ones, and those of runs in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logs import LogReader
+from logs.query import Played
+from simulator.clarq.data import task_from_json
+from simulator.clarq.graph import PROVIDER
+from simulator.clarq.results import PublishedDialogue, load_results, provider_steps
+from simulator.errors import InputError
+from simulator.seats import Line
+from trees import OPENING, Frontier, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTurn:
+    """A logged provider turn.
+
+    Attributes:
+        position: of the provider's line among the dialogue's lines.
+        frontier: before it.
+        given: indices of the nodes it gave.
+    """
+
+    position: int
+    frontier: Frontier
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditDialogue:
+    """A logged dialogue with what its provider gave at every turn after the greeting."""
+
+    id: str
+    task: Task
+    lines: tuple[Line, ...]
+    turns: tuple[AuditTurn, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the seeker got every node."""
+        given = {index for turn in self.turns for index in turn.given}
+        return given.issuperset(self.task.tree.by_index)
+
+
+def from_published(dialogue: PublishedDialogue) -> AuditDialogue:
+    """A dialogue of a results file; what was given is read off by containment (spec section 7)."""
+    return AuditDialogue(
+        id=f"{dialogue.task.id}.{dialogue.task.language}",
+        task=dialogue.task,
+        lines=dialogue.lines,
+        turns=tuple(
+            AuditTurn(position=step.position, frontier=step.before, given=step.given)
+            for step in provider_steps(dialogue)
+        ),
+    )
+
+
+def from_played(task: Task, played: Played) -> AuditDialogue:
+    """A dialogue of the log; what was given stands in the turns' payload."""
+    turns, frontier = [], Frontier(task.tree)
+    for position, turn in enumerate(played.turns):
+        given = [str(index) for index in turn.payload.get("give", [])]
+        nodes = tuple(index for index in given if index != OPENING)
+        if turn.seat == PROVIDER and position:
+            turns.append(AuditTurn(position=position, frontier=frontier, given=nodes))
+        frontier = frontier.open() if OPENING in given else frontier
+        frontier = frontier.give(nodes)
+    lines = tuple(Line(turn.seat, turn.text) for turn in played.turns)
+    return AuditDialogue(id=played.episode.id, task=task, lines=lines, turns=tuple(turns))
+
+
+def load_dialogues(sources: Sequence[str], log: Path) -> tuple[AuditDialogue, ...]:
+    """Dialogues from results files and from runs in the log, by path and by name.
+
+    Raises:
+        InputError: if a file is not of the published form.
+        LogError: if there is no such run.
+    """
+    found: list[AuditDialogue] = []
+    for source in sources:
+        if Path(source).is_file():
+            found.extend(map(from_published, load_results(source)))
+            continue
+        if not log.exists():
+            raise InputError(f"{source}: no such file, and there is no log at {log} that could hold a run.")
+        with LogReader(log) as reader:
+            reader.run(source)
+            tasks = {item.hash: task_from_json(item.data) for item in reader.items(source)}
+            found.extend(
+                from_played(tasks[played.episode.item_hash], played) for played in reader.turns_of_run(source)
+            )
+    return tuple(found)
