@@ -101,20 +101,22 @@ def _list_episodes(reader: LogReader, run: str, status: State | None, limit: int
 
 @log_app.command("show")
 def show_command(
-    episode: Annotated[str, typer.Argument(help="An episode's id, or the start of it.")],
+    episode: Annotated[str, typer.Argument(help="An episode's id, or a part of it.")],
     trace: Annotated[bool, typer.Option("--trace", help="Why each seat moved, what models said.")] = False,
     format: Annotated[
-        Literal["terminal", "text", "markdown"], typer.Option(help="How to write it.")
-    ] = "terminal",
+        Literal["auto", "terminal", "text", "markdown"],
+        typer.Option(help="How to write it; auto: in colours on a terminal, else as text."),
+    ] = "auto",
     log: LogOption = None,
 ) -> None:
     """Show an episode as a transcript."""
     with LogReader(log or default_path()) as reader:
         transcript = read_transcript(reader, episode)
-    if format == "terminal":
-        _console().print(as_rich(transcript, trace=trace))
+    console = _console()
+    if format == "terminal" or (format == "auto" and console.is_terminal):
+        console.print(as_rich(transcript, trace=trace))
     else:
-        write = as_text if format == "text" else as_markdown
+        write = as_markdown if format == "markdown" else as_text
         typer.echo(write(transcript, trace=trace), nl=False)
 
 

@@ -8,12 +8,14 @@ you publish, and keep it: without it a person who comes back gets another pseudo
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import os
 import secrets
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 from logs.errors import LogError
@@ -66,15 +68,15 @@ def _require_nobody(log: Path, path: Path) -> None:
 
 def _make_key(path: Path) -> None:
     """Write a new key, whole or not at all; of several processes the first one's holds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(secrets.token_bytes(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
     try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+        os.makedirs(path.parent, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".key-", dir=path.parent) as folder:
+            draft = Path(folder) / path.name
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+    except OSError as error:
+        raise LogError(f"cannot make the key {path}: {error}") from error

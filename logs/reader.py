@@ -154,20 +154,21 @@ class LogReader:
         """
         return self._one(Episode, "id", id)
 
-    def find_episode(self, start: str) -> Episode:
-        """The one episode whose id starts with `start`.
+    def find_episode(self, part: str) -> Episode:
+        """The one episode with this id, or whose id starts with `part`, or else contains it.
 
         Raises:
             NotInLog: there is none, or more than one.
         """
-        found = self._query(Episode, "FROM episodes WHERE substr(id, 1, ?) = ? LIMIT 6", [len(start), start])
-        exact = [episode for episode in found if episode.id == start]
-        if len(found) > 1 and not exact:
-            raise NotInLog(
-                f"several episodes start with {start!r}: {', '.join(episode.id for episode in found[:5])}"
-                f"{', …' if len(found) > 5 else ''}. Give more of the id."
-            )
-        return (exact or found)[0] if found else self.episode(start)
+        for condition in ("id = ?1", "substr(id, 1, length(?1)) = ?1", "instr(id, ?1) > 0"):
+            found = self._query(Episode, f"FROM episodes WHERE {condition} ORDER BY seq LIMIT 6", [part])
+            if len(found) > 1:
+                names = ", ".join(episode.id for episode in found[:5])
+                more = ", …" if len(found) > 5 else ""
+                raise NotInLog(f"several episodes match {part!r}: {names}{more}. Give more of the id.")
+            if found:
+                return found[0]
+        return self.episode(part)
 
     # What happened in them
 

@@ -47,10 +47,10 @@ class Transcript:
 
 
 def read_transcript(reader: LogReader, episode_id: str) -> Transcript:
-    """Read an episode; `episode_id` may be the start of its id.
+    """Read an episode; `episode_id` may be a part of its id.
 
     Raises:
-        NotInLog: there is no such episode, or several ids start so.
+        NotInLog: there is no such episode, or several match.
     """
     episode = reader.find_episode(episode_id)
     return Transcript(

@@ -74,7 +74,8 @@ def test_show_writes_a_transcript(
     assert askback("log", "show", "e0", "--format", "markdown", "--trace") == as_markdown(
         transcript, trace=True
     )
-    shown = askback("log", "show", "e0", "--trace")
+    assert askback("log", "show", "e0") == as_text(transcript)
+    shown = askback("log", "show", "e0", "--trace", "--format", "terminal")
     assert "Which wood?" in shown and "asked openai/x for provider.type" in shown
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import sqlite3
 import stat
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -279,3 +281,21 @@ def test_a_damaged_key_is_refused(path: Path) -> None:
     key_path(path).write_bytes(b"short")
     with pytest.raises(LogError, match="damaged"):
         load_key(path)
+
+
+def test_of_several_who_make_the_key_at_once_one_does(path: Path) -> None:
+    start = threading.Barrier(8)
+
+    def load(_: int) -> bytes:
+        start.wait()
+        return load_key(path)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(load, range(8)))) == 1
+    assert [file.name for file in path.parent.iterdir()] == ["log.sqlite.key"]
+
+
+def test_a_key_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogError, match=r"cannot make the key .*file.log\.sqlite\.key"):
+        load_key(tmp_path / "file" / "log.sqlite")
