@@ -83,7 +83,7 @@ def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
         lines = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not YAML ({error}).") from error
     if not isinstance(lines, list) or not lines:
         raise InputError(f"{path}: expected a list of lines, one per turn of the {seat}.")
