@@ -69,7 +69,7 @@ def _require_nobody(log: Path, path: Path) -> None:
 def _make_key(path: Path) -> None:
     """Write a new key, whole or not at all; of several processes the first one's holds."""
     try:
-        os.makedirs(path.parent, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".key-", dir=path.parent) as folder:
             draft = Path(folder) / path.name
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
