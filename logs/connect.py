@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from pathlib import Path
@@ -26,6 +25,9 @@ _WAYS_OUT = {
 }
 
 
+_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+
+
 def error_name(error: sqlite3.Error) -> str:
     """SQLite's own name of an error without its extension (``SQLITE_FULL``), empty if unknown."""
     name = getattr(error, "sqlite_errorname", None) or ""
@@ -38,7 +40,7 @@ def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError
     return LogError(f"cannot {doing} the log {path}: {error}. {way_out}".rstrip())
 
 
-def _check(path: Path, connection: sqlite3.Connection) -> int:
+def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
     """Schema version of an open file; 0 if it is empty.
 
     Raises:
@@ -54,7 +56,7 @@ def _check(path: Path, connection: sqlite3.Connection) -> int:
             raise NotALog(
                 f"{path} is not a log of Askback (not an SQLite file). Name another file with --log."
             ) from error
-        raise log_error(path, error, "read") from error
+        raise log_error(path, error, doing) from error
     if application != APPLICATION_ID:
         if objects == 0 and application == 0:
             return 0
@@ -101,7 +103,7 @@ def connect_for_writing(
         raise LogError(f"cannot make the folder of the log {path}: {error}") from error
     connection = _connect(path, "mode=rwc", busy_seconds)
     try:
-        version = _check(path, connection)
+        version = _check(path, connection, "write to")
         _use_wal(connection, busy_seconds)
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA fullfsync = ON")
@@ -151,17 +153,26 @@ def connect_for_reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sq
 
 
 def _open_checked(path: Path, busy_seconds: float) -> tuple[int, sqlite3.Connection]:
-    """A connection for reading and the schema's version."""
-    connection = _connect(path, _reading_mode(path), busy_seconds)
+    """The schema's version and a connection for reading."""
     try:
-        return _check(path, connection), connection
+        return _open_as(path, "mode=ro", busy_seconds)
+    except LogError as error:
+        cause = error.__cause__
+        if not isinstance(cause, sqlite3.Error) or error_name(cause) not in _UNWRITABLE or _has_wal(path):
+            raise
+    # Where SQLite may not make its -shm file it opens a WAL database only if told that nobody writes.
+    return _open_as(path, "immutable=1", busy_seconds)
+
+
+def _open_as(path: Path, mode: str, busy_seconds: float) -> tuple[int, sqlite3.Connection]:
+    connection = _connect(path, mode, busy_seconds)
+    try:
+        return _check(path, connection, "read"), connection
     except BaseException:
         connection.close()
         raise
 
 
-def _reading_mode(path: Path) -> str:
-    # Where SQLite cannot make its -shm file it cannot open a WAL database, unless told that nobody writes.
+def _has_wal(path: Path) -> bool:
     wal = path.with_name(path.name + "-wal")
-    frozen = not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
-    return "immutable=1" if frozen else "mode=ro"
+    return wal.exists() and wal.stat().st_size > 0

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -177,17 +180,40 @@ def test_a_reader_cannot_write(reader: LogReader) -> None:
         connection.execute("CREATE TABLE x (y)")
 
 
-def test_a_log_in_a_folder_that_may_not_be_written_can_be_read(
-    tmp_path: Path, ground: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "snapshot"
-    with LogWriter(folder / "log.sqlite", durable=True) as writer:
-        ground(writer)
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)  # root may write anywhere
-    folder.chmod(0o555)
-    try:
-        with LogReader(folder / "log.sqlite") as reader:
-            assert ids(reader.episodes()) == ["e0"]
-    finally:
+READ = """
+import os, sys
+from pathlib import Path
+from logs import LogError, LogReader, LogWriter
+if os.geteuid() == 0:
+    os.setuid(65534)
+path = Path(sys.argv[1])
+with LogReader(path) as reader:
+    print([episode.id for episode in reader.episodes()])
+try:
+    LogWriter(path, durable=True)
+except LogError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs Unix permissions")
+def test_a_log_that_may_not_be_written_can_be_read(ground: Callable[..., None]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "snapshot"
+        with LogWriter(folder / "log.sqlite", durable=True) as writer:
+            ground(writer)
+        (folder / "log.sqlite").chmod(0o444)
+        folder.chmod(0o555)
+        Path(place).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", READ, str(folder / "log.sqlite")],
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         folder.chmod(0o755)
-    assert [file.name for file in folder.iterdir()] == ["log.sqlite"]
+        assert [file.name for file in folder.iterdir()] == ["log.sqlite"]
+    said = done.stdout.splitlines()
+    assert said[:1] == ["['e0']"], done.stderr
+    assert "cannot write to the log" in said[1] and "--log" in said[1]
