@@ -89,12 +89,17 @@ def success_by_type(t: Strings, tables: Mapping[str, Sequence[Row]]) -> Figure:
     ]
     layout = _layout(
         xaxis={"title": {"text": t("research.metric.success")}, "range": [-0.02, 1.02]},
-        yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": labels, "ticks": ""},
+        yaxis={
+            "categoryorder": "array",
+            "categoryarray": labels,
+            "range": [len(labels) - 0.4, -0.6],
+            "ticks": "",
+        },
         showlegend=len(data) > 1,
     )
     if len(data) > 1:
         layout["scattermode"] = "group"
-    return _figure("types", t, {"data": data, "layout": layout}, height=110 + 26 * len(labels))
+    return _figure("types", t, {"data": data, "layout": layout}, height=100 + 25 * len(labels))
 
 
 def extra_replies(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:

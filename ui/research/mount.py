@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import gradio as gr
@@ -135,6 +135,14 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:
         return JSONResponse(calls.progress(), headers={"Cache-Control": "no-store"})
+
+    @app.get(f"{RESEARCH}/download/run.zip")
+    def export(run: str, format: Literal["csv", "jsonl"] = "csv") -> Response:
+        try:
+            content = tables.export_zip(desk.reader, run, format)
+        except LogError as error:
+            return JSONResponse({"error": str(error)}, status_code=404)
+        return Response(content, media_type="application/zip", headers=_attachment(f"{run}.{format}.zip"))
 
     makers: dict[str, Callable[[str, str], str]] = {
         "scores": lambda run, _: tables.scores_csv(desk.run_data(run)),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
+from logs import LogReader
+from logs.export import export_log
 from simulator.clarq.compare import Comparison
 from simulator.clarq.report import Row, Scored
 from simulator.clarq.review import KINDS
@@ -15,6 +20,7 @@ from ui.i18n import strings
 from ui.research.desk import RunData
 from ui.research.scores_page import by_language, type_rows
 
+Format = Literal["csv", "jsonl"]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _ENGLISH = "en"
 
@@ -30,6 +36,20 @@ def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
 
 def _safe(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
+    """Everything the log holds of a run but outside identities, with a codebook, as a zip file.
+
+    Raises:
+        NotInLog: there is no such run.
+    """
+    reader.run(run_id)
+    out = io.BytesIO()
+    with TemporaryDirectory() as folder, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in export_log(reader, Path(folder), format=format, runs=[run_id], excel=format == "csv"):
+            archive.write(path, path.name)
+    return out.getvalue()
 
 
 def scores_csv(data: RunData) -> str:
