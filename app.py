@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from logs import LogError, LogReader, LogWriter
 from logs.cli import export_command, log_app
@@ -102,7 +103,7 @@ def main() -> None:
     try:
         cli()
     except (AskbackError, LogError, TaskError, TemplateError) as error:
-        Console(stderr=True).print(f"[red]askback:[/red] {error}", markup=True, highlight=False)
+        Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))
         sys.exit(1)
 
 
