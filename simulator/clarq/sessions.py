@@ -9,7 +9,7 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
-from simulator.clarq.graph import PROVIDER
+from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import ChatModel
@@ -98,9 +98,18 @@ class ClarqSessions(Sessions):
         """Begin a dialogue about the task `task_id`; see `Sessions.start_item`.
 
         Raises:
-            InputError: if there is no such task in that language.
+            InputError: if there is no such task in that language, or somebody is named who is not offered
+                (`opponents`): the names come from a browser, and must not reach files or other servers.
         """
+        for seat, name in seats.items():
+            self._require_offered(seat, name)
         return await self.start_item(self._task(task_id, language), seats, options)
+
+    def _require_offered(self, seat: str, name: str) -> None:
+        base = name.partition(":")[0] if name.startswith("offline/") else name
+        opposite = SEEKER if seat == PROVIDER else PROVIDER
+        if base not in {one.name for one in self.opponents(opposite) if one.available}:
+            raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
 
     def _task(self, task_id: str, language: Language) -> Task:
         for task in load_items(self._data, language):
