@@ -16,6 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import monotonic
 from typing import Annotated, Any, Final, Literal, TypedDict, cast, get_args
 
@@ -193,7 +194,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         seat=seat,
         number=number,
         language=table.task.language,
-        lines=tuple([Line(who, text) for who, text in state["lines"]]),
+        lines=_lines(state),
         task=knows,
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
@@ -307,6 +308,14 @@ async def _write(state: State, runtime: Runtime[Table]) -> Command[Place]:
     )
 
 
+# Every turn sees all the lines before it; making them anew each time would grow with the dialogue.
+_line = lru_cache(maxsize=8192)(Line)
+
+
+def _lines(state: State) -> tuple[Line, ...]:
+    return tuple([_line(seat, text) for seat, text in state["lines"]])
+
+
 def _moves(state: State, seat: str) -> int:
     """How often `seat` has moved; Jax's greeting is no move of whoever provides."""
     spoken = sum(who == seat for who, _ in state["lines"])
@@ -322,7 +331,7 @@ def _situation(table: Table, state: State) -> Situation:
     number = len(state["lines"])
     return Situation(
         task=table.task,
-        lines=tuple([Line(seat, text) for seat, text in state["lines"]]),
+        lines=_lines(state),
         frontier=frontier(table.task, state),
         episode_id=table.episode_id,
         number=number,

@@ -7,6 +7,7 @@ tens of microseconds per attribute it looks at.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, Literal
 
 from personas.templates import quoted
@@ -19,6 +20,8 @@ _SEEKER: Final[dict[Language, dict[Reader, str]]] = {
     "en": {"seeker": "You", "judge": "Seeker"},
     "zh": {"seeker": "你", "judge": "提问者"},
 }
+# The same lines are quoted in every prompt of a dialogue.
+_quoted = lru_cache(maxsize=8192)(quoted)
 
 
 def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:
@@ -27,5 +30,5 @@ def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> 
     For a judge, what somebody said stands on one line, so that it cannot pass for another's turn.
     """
     seeker = _SEEKER[language][reader]
-    said = str if reader == "seeker" else quoted
+    said = str if reader == "seeker" else _quoted
     return "\n".join(f"{'Jax' if line.seat == 'provider' else seeker}: {said(line.text)}" for line in lines)
