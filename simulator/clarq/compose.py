@@ -99,9 +99,9 @@ def join_texts(texts: Sequence[str], language: Language) -> str:
 def _sentence(text: str, language: Language) -> str:
     """`text` as a sentence: with its own end mark, or with a full stop if it has none."""
     text = text.strip()
-    if text.endswith(("。", "？", "！", ".", "?", "!")):
+    if text.endswith(("。", "？", "！", "；", ".", "?", "!", ";")):
         return text
-    return text.rstrip("，,; ；") + ("。" if language == "zh" else ".")
+    return text.rstrip("，, ") + ("。" if language == "zh" else ".")
 
 
 def _uncapitalised(text: str) -> str:

@@ -30,6 +30,7 @@ def test_joined_by_connectives_names_keep_their_capital():
     joined = join_texts(["You need rope", "The shop sells it.", "Mira knows why."], "en")
     assert joined == "You need rope. In addition, the shop sells it. Moreover, Mira knows why."
     assert join_texts(["去北边。", "带绳子"], "zh") == "去北边。另外，带绳子。"
+    assert join_texts(["Go north,", "take rope;"], "en") == "Go north. In addition, take rope;"
 
 
 def test_a_single_text_stands_as_it_is():
