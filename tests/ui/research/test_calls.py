@@ -1,0 +1,238 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from simulator.clarq.review import read_reviews
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+ONE = "one/gather-resources-1.en/0"
+FAILED = "one/gather-resources-2.en/0"
+VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "img"}
+
+
+class Balance(HTMLParser):
+    """Finds tags that are not closed in their order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+
+def page(calls, path="/research", query="", language="en"):
+    answer = calls.page({"path": path, "query": query, "language": language})
+    balance = Balance()
+    balance.feed(answer["html"])
+    assert not balance.open
+    return answer
+
+
+def words(answer):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
+
+
+def mark(calls, reviewer="ann", **data):
+    number = mark.number = getattr(mark, "number", 0) + 1
+    call = {
+        "path": "/research/review",
+        "query": f"run=one&reviewer={reviewer}",
+        "episode": FAILED,
+        "key": f"key-{number:06}",
+    }
+    return calls.mark(call | data)
+
+
+PAGES = [
+    ("/research", ""),
+    ("/research", "run=one"),
+    ("/research", "run=one&tab=dialogues"),
+    ("/research", f"run=one&tab=dialogues&episode={ONE}"),
+    ("/research", "run=one&tab=dialogues&episode=one/gather-resources-1.zh/0"),
+    ("/research", "run=one&tab=compare"),
+    ("/research", "run=one&tab=compare&against=two"),
+    ("/research", f"run=one&tab=compare&against=two&episode={ONE}"),
+    ("/research", "run=nowhere"),
+    ("/research/review", ""),
+    ("/research/review", "run=one"),
+    ("/research/review", "run=one&reviewer=ann"),
+    ("/research/review", "run=one&tab=agreement"),
+    ("/research/review", "run=one&reviewer=a%20b"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("path", "query"), PAGES)
+def test_every_page_is_well_formed_in_both_languages(calls, path, query, language):
+    answer = page(calls, path, query, language)
+    assert "research." not in words(answer)
+    for id in re.findall(r'data-figure="(\w+)"', answer["html"]):
+        assert id in answer["figures"]
+
+
+def test_an_empty_log_says_what_to_type(bench):
+    answer = page(Calls(Desk(bench.reader), bench.writer))
+    assert "askback run clarq --seeker offline/seeker --provider offline/experts --lang en" in words(answer)
+    assert answer["live"]
+
+
+def test_the_list_shows_progress_seats_and_cost(calls):
+    answer = page(calls)
+    assert "4 of 6" in words(answer)
+    assert "2 of 2" in words(answer)
+    assert "$0.0020" in words(answer)
+    assert "offline/experts" in words(answer)
+    assert answer["live"]
+    assert calls.progress()["one"] == {"done": 4, "planned": 6, "running": 0, "failed": 0}
+
+
+def test_scores_are_those_of_the_report(calls):
+    answer = page(calls, query="run=one")
+    report = calls.desk.run_data("one").report
+    for row in report.by_language:
+        assert f"{row.success.value:.3f}" in words(answer)
+    assert set(answer["figures"]) == {"curve", "types", "aqd", "aql"}
+    assert "Counted as failed for now: 1." in words(answer)
+    assert "openai/gpt-test" in words(answer)
+
+
+def test_a_run_is_read_again_only_when_it_has_changed(calls, filled):
+    first = calls.desk.run_data("two")
+    assert calls.desk.run_data("two") is first
+    filled.play("two", filled.tasks["en"][2])
+    second = calls.desk.run_data("two")
+    assert (len(first.scored), len(second.scored)) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("outcome=success", {"gather-resources-1.en", "gather-resources-1.zh"}),
+        ("outcome=failure", {"gather-resources-2.en", "escort-mission-1.en"}),
+        ("outcome=needs_judge", {"escort-mission-1.en"}),
+        ("outcome=unscored", set()),
+        ("language=zh", {"gather-resources-1.zh"}),
+        ("type=2", {"escort-mission-1.en"}),
+        ("text=LANTERN,+perhaps", {"escort-mission-1.en"}),
+        ("text=nobody+said+this", set()),
+    ],
+)
+def test_dialogues_can_be_filtered(calls, query, found):
+    html = page(calls, query=f"run=one&tab=dialogues&{query}")["html"]
+    listed = re.search(r"<ul data-keep-scroll=\"list\".*?</ul>", html, re.DOTALL).group()
+    assert {name for name in re.findall(r"episode=one%2F([\w.-]+)%2F0", listed)} == found
+
+
+def test_what_people_and_models_wrote_is_escaped(calls):
+    html = page(calls, query=f"run=one&tab=dialogues&episode={ONE}")["html"]
+    assert "And then &lt;b&gt;what&lt;/b&gt;?" in html
+    assert "<b>what</b>" not in html
+    html = page(calls, query="run=one&tab=dialogues&episode=one/escort-mission-1.en/0")["html"]
+    assert "Which &lt;i&gt;type&lt;/i&gt;?" in html
+
+
+def test_a_dialogue_that_is_being_played_is_not_shown(calls, filled):
+    open_one = filled.play("two", filled.tasks["en"][2], status=None)
+    answer = page(calls, query=f"run=two&tab=dialogues&episode={open_one}")
+    assert "data-replay" not in answer["html"]
+    assert not mark(calls, episode=open_one, what="success", yes=True)["saved"]
+
+
+def test_runs_of_other_benchmarks_are_listed_but_not_scored(calls, filled):
+    filled.run("house", benchmark="handmethat")
+    assert "house" in words(page(calls))
+    assert "this run is of handmethat" in words(page(calls, query="run=house"))
+
+
+def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):
+    answer = mark(calls, what="provider", turn=4, type=1, node="2")
+    assert answer["saved"]
+    (row,) = filled.reader.judgments(episode_id=FAILED)
+    assert (row.annotator, row.turn_number, row.value["type"], row.value["node"]) == ("ann", 4, 1, "2")
+    pressed = re.findall(r'data-value="(\d?)" data-turn="4" aria-pressed="true"', answer["html"])
+    assert pressed == ["1", "2"]
+
+
+def test_the_same_click_counts_once(calls, filled):
+    for _ in range(3):
+        assert mark(calls, key="double-click", what="success", yes=True)["saved"]
+    assert len(filled.reader.judgments(episode_id=FAILED)) == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"what": "provider", "turn": 0, "type": 0},
+        {"what": "provider", "type": 1},
+        {"what": "provider", "turn": 4, "type": 3},
+        {"what": "provider", "turn": 4, "type": 1, "node": "9"},
+        {"what": "failure", "node": "1", "failure": "hidden"},
+        {"what": "failure", "node": "2", "failure": "lazy"},
+        {"what": "done", "yes": True},
+        {"what": "success", "yes": True, "key": "short"},
+        {"what": "success", "yes": True, "episode": "nowhere"},
+        {"what": "success", "yes": True, "query": "run=one"},
+        {"what": "success", "yes": True, "query": "run=one&reviewer=../x"},
+        {"what": "everything"},
+    ],
+)
+def test_a_mark_that_makes_no_sense_is_refused(calls, filled, data):
+    answer = mark(calls, **data)
+    assert not answer["saved"]
+    assert answer["problem"]
+    assert filled.reader.judgments() == []
+
+
+def test_the_rule_is_silent_until_the_reviewer_has_spoken(calls):
+    assert (
+        'data-act="failure"'
+        not in page(calls, "/research/review", f"run=one&reviewer=ann&episode={FAILED}")["html"]
+    )
+    assert 'data-act="failure"' in mark(calls, what="success", yes=False)["html"]
+
+
+def test_the_second_reviewer_is_blind_until_done(calls, filled):
+    def finish(reviewer, failure):
+        missing = calls.desk.dialogue(FAILED).replay.scores.missing
+        mark(calls, reviewer, what="note", text="a secret thought", turn=4)
+        mark(calls, reviewer, what="success", yes=False)
+        for node in missing:
+            mark(calls, reviewer, what="failure", node=node, failure=failure)
+        return mark(calls, reviewer, what="done", yes=True)
+
+    assert finish("ann", "hidden")["saved"]
+    query = f"run=one&episode={FAILED}&reviewer="
+    assert "a secret thought" in page(calls, "/research/review", query + "ann")["html"]
+    assert "a secret thought" not in page(calls, "/research/review", query + "bob")["html"]
+    assert "A second reviewer has still to finish" in words(
+        page(calls, "/research/review", "run=one&tab=agreement")
+    )
+    finish("bob", "overlooked")
+    bob = words(page(calls, "/research/review", "run=one&tab=agreement&reviewer=bob"))
+    assert "ann and bob" in bob
+    assert "hidden in a summary overlooked" in bob
+    outsider = words(page(calls, "/research/review", "run=one&tab=agreement&reviewer=cy"))
+    assert "hidden in a summary overlooked" not in outsider
+    assert re.search(r"\d more are hidden until you have reviewed", outsider)
+    reviews = read_reviews(filled.reader.judgments())
+    assert {who: review.done for (_, who), review in reviews.items()} == {"ann": True, "bob": True}
+
+
+def test_after_the_last_dialogue_there_is_nothing_left(calls):
+    for episode, yes in ((ONE, True), ("one/gather-resources-1.zh/0", True)):
+        mark(calls, episode=episode, what="success", yes=yes)
+        assert mark(calls, episode=episode, what="done", yes=True)["saved"]
+    answer = page(calls, "/research/review", "run=one&reviewer=ann")
+    assert f'data-episode="{FAILED}"' in answer["html"]
+    assert "2 of 4 reviewed" in words(answer)

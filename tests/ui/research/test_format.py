@@ -1,0 +1,51 @@
+import pytest
+
+from simulator.stats import Interval
+from ui.research.address import Address
+from ui.research.format import cell, count, dollars, number, p_value, scale
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "signed", "text"),
+    [
+        (0.53, 3, False, "0.530"),
+        (-1.024, 2, True, "−1.02"),
+        (0.6, 2, True, "+0.60"),
+        (-0.001, 2, True, "0.00"),
+        (0, 0, True, "0"),
+        (3, 0, True, "+3"),
+    ],
+)
+def test_numbers(value, digits, signed, text):
+    assert number(value, digits, signed=signed) == text
+
+
+def test_other_numbers():
+    assert count(1234567) == "1\u202f234\u202f567"
+    assert (dollars(0), dollars(0.0123), dollars(12.345)) == ("$0.00", "$0.0123", "$12.35")
+    assert (p_value(0.0004), p_value(0.031), p_value(1.0)) == ("< .001", "= .031", "= 1.000")
+
+
+def test_a_cell_places_its_interval_on_the_columns_scale():
+    low, high = Interval(-1.0, -2.0, 0.0, 9), Interval(1.0, 0.0, 2.0, 9)
+    on = scale([low, high])
+    one, two = cell(low, on, 1, signed=True), cell(high, on, 1, signed=True)
+    assert (one.value, one.interval) == ("−1.0", "[−2.0, 0.0]")
+    assert one.zero == two.zero == 50
+    assert one.low < one.at < one.high == two.low < two.at < two.high
+    assert one.low + two.high == pytest.approx(100)
+
+
+def test_a_scale_of_one_value_has_a_width():
+    one = Interval(2.0, 2.0, 2.0, 1)
+    assert cell(one, scale([one]), 1).at == pytest.approx(50)
+
+
+def test_addresses_come_back_as_they_went():
+    at = Address(run="a b&c", tab="dialogues", episode="a b&c/1.0.en/0", text="灯塔 + oil")
+    path, _, query = str(at).partition("?")
+    assert Address.read(path, query) == at
+    assert Address.read("/research/review", "run=x&lang=zh&unknown=1") == Address(
+        path="/research/review", run="x"
+    )
+    assert at.to(run="", tab="", episode="", text="") == "/research"
