@@ -14,7 +14,9 @@ from typing import Any
 
 import yaml
 
-LANGUAGES = ("en", "zh")
+from trees import Language
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 DEFAULT = "en"
 COOKIE = "askback_language"
 _FOLDER = Path(__file__).parent / "strings"

@@ -25,6 +25,7 @@ Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 def players_blocks(actions: Actions) -> gr.Blocks:
     """Home at ``/`` and the dialogue at ``/play``."""
     calls = {"page": actions.page, "start": actions.start, "send": actions.send, "judge": actions.judge}
+    blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
             elem_classes=["ab", "ab-stage"],

@@ -89,6 +89,7 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
         pwa=False,
         mcp_server=False,
         theme=theme(),
+        app_kwargs={"openapi_url": None},
     )
 
 

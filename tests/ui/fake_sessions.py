@@ -17,8 +17,14 @@ SECRET = "Xyzzy-plum"
 TREE = Tree(
     opening=f"{SECRET}-opening: take the lantern to the hill and light it when the time is right.",
     nodes=(
-        Node("1", f"{SECRET}-one: the lantern is the copper one from the boathouse.", "Which lantern is meant."),
-        Node("1.1", f"{SECRET}-deep: its wick has to be soaked in <b>pine</b> oil first.", "What the wick needs."),
+        Node(
+            "1", f"{SECRET}-one: the lantern is the copper one from the boathouse.", "Which lantern is meant."
+        ),
+        Node(
+            "1.1",
+            f"{SECRET}-deep: its wick has to be soaked in <b>pine</b> oil first.",
+            "What the wick needs.",
+        ),
         Node("2", f"{SECRET}-two: the hill is the one with the broken mill.", "Which hill is meant."),
         Node("3", f"{SECRET}-three: the time is right when the second bell rings.", None),
     ),
@@ -233,7 +239,11 @@ class FakeSessions:
                 node.index,
                 node.text,
                 node.explanation,
-                "given" if node.index in frontier.given else "available" if node.index in available else "locked",
+                "given"
+                if node.index in frontier.given
+                else "available"
+                if node.index in available
+                else "locked",
             )
             for node in TREE.nodes
         )

@@ -30,7 +30,8 @@ def environment() -> Environment:
 
 def browser_texts(texts: Strings) -> str:
     """The texts that our script shows by itself, as JSON."""
-    wanted = texts.under("app") | {"empty": texts("play.empty"), "sending": texts("play.sending")}
+    wanted = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
+    wanted["empty"] = texts("play.empty")
     return json.dumps(wanted, ensure_ascii=False)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from simulator.clarq.sessions import CatalogEntry, Opponent
+from trees import Language
 from ui.i18n import LANGUAGES, Strings, strings
-from ui.ports import PERSON, SEATS, CatalogEntry, Opponent
+from ui.ports import PERSON, SEATS
 from ui.render.environment import render
 from ui.render.frame import Frame
 
@@ -49,7 +51,7 @@ class TaskGroup:
 
 def home_page(
     frame: Frame,
-    catalogs: Mapping[str, Sequence[CatalogEntry]],
+    catalogs: Mapping[Language, Sequence[CatalogEntry]],
     opponents: Mapping[str, Sequence[Opponent]],
 ) -> str:
     """The home page.

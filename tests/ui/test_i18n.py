@@ -1,0 +1,55 @@
+import re
+import string
+
+import pytest
+
+from ui.i18n import LANGUAGES, choose, strings
+
+EN, ZH = strings("en"), strings("zh")
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_both_languages_have_the_same_names() -> None:
+    assert set(EN.texts) == set(ZH.texts)
+
+
+@pytest.mark.parametrize("name", sorted(EN.texts))
+def test_both_languages_have_the_same_fields(name: str) -> None:
+    assert fields(EN.texts[name]) == fields(ZH.texts[name])
+    assert EN.texts[name].strip()
+    assert ZH.texts[name].strip()
+
+
+def test_chinese_is_chinese() -> None:
+    names = [name for name in EN.texts if not name.startswith("research.")]
+    same = {
+        name for name in names if EN.texts[name] == ZH.texts[name] and re.search("[a-z]{3}", ZH.texts[name])
+    }
+    assert same == {"app.name", "app.title"}
+    assert [name for name in names if re.search(r"[㐀-鿿]", EN.texts[name])] == ["language.other"]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "chosen"),
+    [
+        (["zh", "en", None], "zh"),
+        ([None, None, "zh-CN,zh;q=0.9,en;q=0.8"], "zh"),
+        ([None, "", "de-DE,de;q=0.9,en;q=0.5"], "en"),
+        (["fr", None, "ja"], "en"),
+        (["../../etc", "zh-Hant"], "zh"),
+    ],
+)
+def test_choosing_a_language(wishes: list[str | None], chosen: str) -> None:
+    assert choose(*wishes) == chosen
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        EN("no.such.text")
+
+
+def test_an_unknown_language_falls_back_to_the_default() -> None:
+    assert strings("de").language == LANGUAGES[0]

@@ -1,0 +1,244 @@
+"""The pages' markup: every text comes from the strings files, everything else is escaped data."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
+
+from simulator.clarq.sessions import Opponent
+from simulator.seats import Reply
+from ui.i18n import Strings, strings
+from ui.render import environment
+from ui.render.frame import Frame, message_page
+from ui.render.home import home_page, task_groups
+from ui.render.play import Company, Invitation, Notice, play_page
+from ui.render.result import result_page
+
+SHOWN = {"title", "aria-label", "placeholder", "alt", "label"}
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}${7*7}</textarea><script>alert(2)</script>"
+
+
+class Marked(Strings):
+    """Texts in angle quotes, that note which of them were asked for."""
+
+    def __init__(self) -> None:
+        texts = {
+            name: re.sub(r"(\{\w+\})", r"»\1«", f"«{text}»") for name, text in strings("en").texts.items()
+        }
+        super().__init__("en", texts)
+        self.used: set[str] = set()
+
+    def __call__(self, name: str, **fields: object) -> str:
+        self.used.add(name)
+        return super().__call__(name, **fields)
+
+    def get(self, name: str, default: str) -> str:
+        if name in self.texts:
+            self.used.add(name)
+        return super().get(name, default)
+
+
+class Page(HTMLParser):
+    """Texts and attributes that people can see or hear, and every tag."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.texts: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.texts += [value for name, value in attrs if name in SHOWN and value]
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts.append(data)
+
+
+async def dialogue(seat: str, *moves: Reply, said: str = "Which lantern?") -> tuple[FakeSessions, str]:
+    sessions = FakeSessions()
+    opposite = "provider" if seat == "seeker" else "seeker"
+    seats = {seat: "person", opposite: "offline"}
+    episode = await sessions.start(task_id="task-1-1", language="en", seats=seats)
+    for number, move in enumerate(moves or (Reply(text=said, key="k"),)):
+        await sessions.submit(episode, seat, Reply(text=move.text, move=move.move, key=f"k{number}"))
+    return sessions, episode
+
+
+def give(*indices: str) -> Reply:
+    return Reply(move={"give": list(indices)})
+
+
+async def every_page(texts: Strings) -> list[str]:
+    """Each kind of page in each of its states."""
+    frame = Frame(texts, "/play", "t=abc", research="/research", active="home")
+    pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed")]
+    fake = FakeSessions()
+    opponents = {seat: (*fake.opponents(seat), Opponent("model/x", True)) for seat in ("seeker", "provider")}
+    pages.append(home_page(frame, {"en": fake.catalog("en"), "zh": ()}, opponents))
+    for seat in ("seeker", "provider"):
+        moves = (give("0"),) if seat == "provider" else ()
+        sessions, episode = await dialogue(seat, *moves)
+        view = await sessions.view(episode, seat)
+        notice = Notice(texts("play.conflict"))
+        for company in (Company(), Company(True, Invitation("/play?t=x", True)), Company(True)):
+            pages.append(play_page(frame, view, company, render_id="r", notice=notice))
+        fresh = await FakeSessions().start(task_id="t", language="en", seats={seat: "person"}) and view
+        pages.append(play_page(frame, fresh, Company(), render_id="r"))
+    return pages + await waiting_pages(frame) + await result_pages(frame)
+
+
+async def waiting_pages(frame: Frame) -> list[str]:
+    pages = []
+    sessions = FakeSessions()
+    seats = {"seeker": "person", "provider": "person"}
+    for multi in (False, True):
+        episode = await sessions.start(task_id="t", language="en", seats=seats, options={"multi": multi})
+        waiting = await sessions.view(episode, "provider")
+        await sessions.submit(episode, "seeker", Reply(text="How?", key="a"))
+        views = [waiting, await sessions.view(episode, "seeker"), await sessions.view(episode, "provider")]
+        await sessions.submit(episode, "provider", Reply(move={"give": ["0"]}, key="b"))
+        views.append(await sessions.view(episode, "provider"))
+        pages += [
+            play_page(frame, view, Company(person), render_id="r")
+            for view in views
+            for person in (False, True)
+        ]
+    return pages
+
+
+async def result_pages(frame: Frame) -> list[str]:
+    pages = []
+    for seat, moves in (
+        ("seeker", [Reply(text="How?"), Reply(text="Goodbye")]),
+        ("seeker", [*[Reply(text="Which?")] * 6, Reply(text="Goodbye")]),
+        ("provider", [Reply(text="Hm.")] * 14),
+        ("provider", [give("0"), give("1"), Reply(text="Hm."), give("1.1"), give("2"), give("3")]),
+    ):
+        sessions, episode = await dialogue(seat, *moves)
+        view, replay = await sessions.view(episode, seat), await sessions.replay(episode, seat)
+        pages.append(result_page(frame, view, replay, render_id="r"))
+    return pages
+
+
+def is_data(text: str) -> bool:
+    known = [
+        TREE.opening,
+        *(node.text for node in TREE.nodes),
+        *(node.explanation or "" for node in TREE.nodes),
+    ]
+    known += [BACKGROUND.role, BACKGROUND.task, *BACKGROUND.items, *BACKGROUND.skills, *BACKGROUND.scenes]
+    said = [
+        "What can I do for you?",
+        "Which lantern?",
+        "How is it done? Which one?",
+        "Thanks, goodbye!",
+        "How?",
+    ]
+    said += ["Goodbye", "Which?", "Hm.", "You have collected enough.", "It names the thing."]
+    names = ["English", "中文", "gpt-4o", "x", "1. Make a light", "2. Cross a river", "0"]
+    return text in [*known, *said, *names] or text.startswith("Sure. ") or not re.search(r"[^\W\d_]", text)
+
+
+async def test_no_text_is_written_into_the_markup() -> None:
+    texts = Marked()
+    seen = [text for html in await every_page(texts) for text in Page(html).texts]
+    bare = [re.sub("«[^»]*»", "", re.sub("»[^«]*«", "", text)) for text in seen]
+    assert {text.strip() for text in bare if not is_data(text.strip())} == set()
+
+
+async def test_every_text_is_used_somewhere() -> None:
+    texts = Marked()
+    await every_page(texts)
+    elsewhere = {
+        "app.noscript",  # in the page's head
+        "language.name",  # of each language, in itself
+        "play.goodbye_line",  # in the dialogue's language
+        "play.refused",
+        "play.retry",
+        "play.warning",
+        "result.aborted",
+        "result.failed",
+        "result.l_note_zh",
+        "result.no_reason",
+        *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
+    }
+    known = {name for name in texts.texts if not name.startswith("research.")}
+    assert sorted(known - texts.used - elsewhere) == []
+    assert texts.used <= known
+
+
+@pytest.mark.parametrize("seat", ["seeker", "provider"])
+async def test_what_people_typed_is_shown_as_typed(seat: str) -> None:
+    sessions, episode = await dialogue(seat, Reply(text=EVIL))
+    view = await sessions.view(episode, seat)
+    frame = Frame(strings("en"), "/play", EVIL)
+    notice = Notice(EVIL, "problem")
+    page = Page(play_page(frame, view, Company(True, Invitation(EVIL, True)), render_id=EVIL, notice=notice))
+    assert EVIL in page.texts
+    assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+
+
+def test_templates_pass_nothing_through_unescaped() -> None:
+    loader = environment.environment().loader
+    assert loader is not None
+    for name in environment.environment().list_templates():
+        source, _, _ = loader.get_source(environment.environment(), name)
+        assert not re.search(r"\|\s*safe\b|autoescape|Markup", source), name
+
+
+async def test_a_seekers_page_holds_nothing_of_the_tree() -> None:
+    sessions, episode = await dialogue("seeker", said="Hello there")
+    view = await sessions.view(episode, "seeker")
+    html = play_page(Frame(strings("en")), view, Company(), render_id="r")
+    assert html.count(SECRET) == 1  # the opening, which was given
+    assert TREE.opening in html
+
+
+async def test_before_the_opening_only_the_opening_can_be_given() -> None:
+    sessions, episode = await dialogue("provider", Reply(text="Hm."))
+    view = await sessions.view(episode, "provider")
+    page = Page(play_page(Frame(strings("en")), view, Company(), render_id="r"))
+    assert [attrs["data-index"] for _, attrs in page.tags if attrs.get("data-act") == "pick"] == ["0"]
+    states = {attrs["data-node"]: attrs["data-state"] for _, attrs in page.tags if "data-node" in attrs}
+    assert states == {"0": "available", "1": "locked", "1.1": "locked", "2": "locked", "3": "locked"}
+
+
+async def test_the_provider_sees_given_available_and_locked_nodes() -> None:
+    sessions, episode = await dialogue("provider", give("0"), give("2"))
+    view = await sessions.view(episode, "provider")
+    page = Page(play_page(Frame(strings("en")), view, Company(), render_id="r"))
+    states = {attrs["data-node"]: attrs["data-state"] for _, attrs in page.tags if "data-node" in attrs}
+    assert states == {"0": "given", "1": "available", "1.1": "locked", "2": "given", "3": "available"}
+
+
+async def test_links_to_parts_of_the_page_lead_somewhere() -> None:
+    for html in await every_page(strings("en")):
+        page = Page(html)
+        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        assert {
+            attrs["href"][1:] for _, attrs in page.tags if (attrs.get("href") or "").startswith("#")
+        } <= set(ids)
+        assert {attrs["for"] for tag, attrs in page.tags if tag == "label" and "for" in attrs} <= set(ids)
+
+
+def test_the_switch_keeps_the_address() -> None:
+    frame = Frame(strings("en"), "/play", "t=a.b&lang=en")
+    assert frame.switch == "/play?t=a.b&lang=zh"
+
+
+def test_long_tasks_are_cut_in_the_menu() -> None:
+    entry = FakeSessions().catalog("en")[0]
+    title = "carry the very heavy " + "and rather awkward " * 10 + "lantern"
+    long = type(entry)(**{name: getattr(entry, name) for name in entry.__slots__} | {"title": title})
+    (group,) = task_groups([long], "en")
+    assert group.entries[0].title.startswith("Carry the very heavy and rather")
+    assert group.entries[0].title.endswith("…")
+    assert len(group.entries[0].title) <= 70

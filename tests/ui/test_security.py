@@ -1,0 +1,118 @@
+import re
+from pathlib import Path
+
+import gradio
+import pytest
+from fastapi.testclient import TestClient
+
+from ui.security import rewrite_index
+from ui.tokens import SECRET_FILE
+
+HTML = {"Accept": "text/html,application/xhtml+xml"}
+OUTSIDE = re.compile(r"""(?:https?:)?//(?!127\.0\.0\.1|www\.w3\.org)[\w.-]+\.\w+""")
+INDEX = Path(gradio.__file__).parent / "templates" / "frontend" / "index.html"
+
+
+def test_gradios_own_page_names_places_outside() -> None:
+    """What `rewrite_index` is for: if this fails, Gradio has cleaned up and the rewriting can shrink."""
+    assert OUTSIDE.search(INDEX.read_text(encoding="utf-8"))
+    assert 'rel="manifest"' in INDEX.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", ["/", "/play", "/play?t=nonsense&lang=zh"])
+def test_a_page_names_nothing_outside(client: TestClient, path: str) -> None:
+    html = client.get(path, headers=HTML).text
+    assert "askback.mount" in html
+    assert OUTSIDE.findall(html) == []
+    assert "manifest" not in html
+    assert "iframe" not in html.lower()
+
+
+def test_every_script_has_the_nonce_of_the_policy(client: TestClient) -> None:
+    response = client.get("/", headers=HTML)
+    policy = response.headers["content-security-policy"]
+    (nonce,) = re.findall(r"'nonce-([^']+)'", policy)
+    tags = re.findall(r"<script[^>]*>", response.text)
+    assert len(tags) >= 5
+    assert all(f'nonce="{nonce}"' in tag for tag in tags)
+    assert nonce not in client.get("/", headers=HTML).text
+    assert "connect-src 'self'" in policy
+    assert "'unsafe-inline'" not in re.findall(r"script-src[^;]*", policy)[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/play", "/health", "/config", "/askback/askback.css", "/nothing/here"]
+)
+def test_every_answer_has_the_security_headers(client: TestClient, path: str) -> None:
+    headers = client.get(path, headers=HTML).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+
+
+def test_a_page_is_in_the_language_that_was_asked_for_last(client: TestClient) -> None:
+    plain = client.get("/", headers=HTML | {"Accept-Language": "zh-CN,zh;q=0.9"})
+    assert '<html\n\tlang="zh" data-language="zh"' in plain.text
+    assert "set-cookie" not in plain.headers
+    chosen = client.get("/?lang=en", headers=HTML | {"Accept-Language": "zh-CN"})
+    assert 'data-language="en"' in chosen.text
+    assert "HttpOnly" in chosen.headers["set-cookie"]
+    later = client.get("/play", headers=HTML | {"Accept-Language": "zh-CN"})
+    assert 'data-language="en"' in later.text
+
+
+def test_an_unknown_language_sets_nothing(client: TestClient) -> None:
+    response = client.get('/?lang="><script>', headers=HTML)
+    assert 'data-language="en"' in response.text
+    assert "set-cookie" not in response.headers
+
+
+def test_another_sites_page_cannot_call(client: TestClient) -> None:
+    (component,) = [
+        each["id"] for each in client.get("/config").json()["components"] if each["type"] == "html"
+    ]
+    body = {"session_hash": "s", "component_id": component, "fn_name": "call_page", "data": {}}
+    route = "/gradio_api/component_server/"
+    assert client.post(route, json=body, headers={"Origin": "https://example.org"}).status_code == 403
+    assert client.post(route, json=body, headers={"Origin": "null"}).status_code == 403
+    assert client.post(route, json=body, headers={"Origin": "http://127.0.0.1:7860"}).status_code == 200
+
+
+def test_rewriting_keeps_links_to_parts_on_the_page() -> None:
+    html = rewrite_index(
+        INDEX.read_text().replace("{{ base_url | default('./') }}", "./"),
+        language="zh",
+        head="<meta x>",
+        nonce="n",
+    )
+    assert "<base" not in html
+    assert html.count("<meta x>") == 1
+    assert 'nonce="n"' in html
+
+
+def test_what_gradio_offers_beside_the_pages_is_closed(client: TestClient) -> None:
+    for path in ("/gradio_api/runs", "/monitoring", "/gradio_api/mcp/", "/docs", "/openapi.json"):
+        assert client.get(path, headers=HTML).status_code in (401, 403, 404), path
+    info = client.get("/gradio_api/info").json()
+    assert info == {"named_endpoints": {}, "unnamed_endpoints": {}}
+
+
+def test_analytics_are_off(client: TestClient) -> None:
+    config = client.get("/config").json()
+    assert config["analytics_enabled"] is False
+    assert config["run_history"] is False
+    assert config["show_error"] is False
+    assert config["footer_links"] == []
+
+
+def test_files_of_the_data_home_are_not_served(client: TestClient, tmp_path: Path) -> None:
+    secret = tmp_path / SECRET_FILE
+    for path in (
+        f"/gradio_api/file={secret}",
+        f"/file={secret}",
+        f"/askback/../{secret}",
+        f"/static/..{secret}",
+    ):
+        response = client.get(path)
+        assert response.status_code in (403, 404, 405), path
+        assert secret.read_bytes() not in response.content

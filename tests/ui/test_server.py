@@ -1,0 +1,108 @@
+"""The app over HTTP, as a browser talks to it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+from fake_sessions import SECRET, TREE
+from fastapi.testclient import TestClient
+
+HTML = {"Accept": "text/html"}
+
+
+class Browser:
+    """Speaks Gradio's calls and keeps every byte that was answered."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+        self.received: list[str] = []
+        config = self.get("/config").json()
+        (self.component,) = [each["id"] for each in config["components"] if each["type"] == "html"]
+
+    def get(self, path: str, **headers: str) -> Any:
+        response = self.client.get(path, headers=headers)
+        self.received.append(response.text)
+        return response
+
+    def call(self, name: str, **data: Any) -> Any:
+        body = {"session_hash": "h", "component_id": self.component, "fn_name": f"call_{name}", "data": data}
+        response = self.client.post("/gradio_api/component_server/", json=body)
+        assert response.status_code == 200
+        self.received.append(response.text)
+        return response.json()
+
+
+def start(browser: Browser, seat: str = "seeker") -> dict[str, Any]:
+    opposite = "offline/experts" if seat == "seeker" else "offline/seeker"
+    answer = browser.call("start", seat=seat, dialogue_language="en", opposite=opposite)
+    return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en"}
+
+
+def test_health(client: TestClient) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_nothing_of_the_tree_reaches_the_seekers_browser_before_the_end(client: TestClient) -> None:
+    browser = Browser(client)
+    page = start(browser)
+    token = parse_qs(page["query"])["t"][0]
+    given = {TREE.opening, TREE.nodes[0].text}
+
+    def look_around() -> None:
+        browser.get("/config")
+        browser.get(f"/play?{page['query']}", **HTML)
+        browser.get("/gradio_api/info")
+        browser.get("/api/state", **{"X-Askback-Seat": token})
+        browser.call("page", **page)
+        browser.call("page", **(page | {"language": "zh"}))
+
+    look_around()
+    browser.call("send", **page, render="render-one", number=1, text="How do I light it?")
+    look_around()
+    browser.call("send", **page, render="render-one", number=3, text="Which lantern?")
+    browser.call("send", **page, render="render-two", number=3, text="Too late")
+    browser.call("send", **page, render="render-two", number=5, text=" ")
+    browser.call("judge", **page, render="render-one", success=True)
+    look_around()
+
+    everything = "\n".join(browser.received)
+    for text in given:
+        everything = everything.replace(json.dumps(text)[1:-1], "").replace(escaped(text), "")
+    assert SECRET not in everything
+    assert not [node for node in TREE.nodes if node.explanation and node.explanation in everything]
+
+    browser.call("send", **page, render="render-one", number=5, text="Goodbye!")
+    assert escaped(TREE.nodes[1].text) in browser.received[-1]
+
+
+def escaped(text: str) -> str:
+    html = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return json.dumps(html)[1:-1]
+
+
+def test_the_state_of_a_dialogue_needs_its_token(client: TestClient) -> None:
+    assert client.get("/api/state").status_code == 403
+    assert client.get("/api/state", headers={"X-Askback-Seat": "a.b"}).status_code == 403
+
+
+def test_a_call_that_fails_says_so_and_no_more(client: TestClient) -> None:
+    browser = Browser(client)
+    page = start(browser)
+    assert browser.call("send", **page, render="?", number=1, text="x") == {"failed": True}
+    assert browser.call("judge", **page, render="render-one", success=True) == {"failed": True}
+
+
+def test_only_the_calls_of_the_page_can_be_called(client: TestClient) -> None:
+    browser = Browser(client)
+    for name in ("postprocess", "get_config", "__init__", "call_view"):
+        body = {"session_hash": "h", "component_id": browser.component, "fn_name": name, "data": {}}
+        assert client.post("/gradio_api/component_server/", json=body).status_code == 404
+
+
+def test_static_files_are_named_by_their_content(client: TestClient) -> None:
+    html = client.get("/", headers=HTML).text
+    for name in ("askback.css", "home.css", "play.css", "result.css", "askback.js", "play.js", "mark.svg"):
+        (link,) = [part for part in html.split('"') if part.startswith(f"/askback/{name}?v=")]
+        assert client.get(link).status_code == 200

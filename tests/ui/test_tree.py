@@ -1,0 +1,44 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.clarq.views import ProviderNode
+from ui.render.tree import Branch, branches, small_map
+
+
+def node(index: str) -> ProviderNode:
+    return ProviderNode(index, f"text {index}", None, "locked")
+
+
+def flat(branch: Branch) -> list[str]:
+    return [branch.node.index, *(index for child in branch.children for index in flat(child))]
+
+
+@st.composite
+def indices(draw: st.DrawFn) -> list[str]:
+    grown: list[str] = []
+    for _ in range(draw(st.integers(0, 8))):
+        parent = draw(st.sampled_from(["", *grown]))
+        siblings = [index for index in grown if index.rpartition(".")[0] == parent]
+        grown.append(f"{parent}.{len(siblings) + 1}".lstrip("."))
+    return sorted(grown, key=lambda index: [int(part) for part in index.split(".")])
+
+
+@given(indices())
+def test_every_node_stands_once_under_its_parent(given_indices: list[str]) -> None:
+    root = branches("opening", False, [node(index) for index in given_indices])
+    assert flat(root) == ["0", *given_indices]
+    assert root.node.state == "available"
+    for child in root.children:
+        assert all(index.startswith(f"{child.node.index}") for index in flat(child))
+
+
+@given(indices())
+def test_the_map_has_room_for_every_node(given_indices: list[str]) -> None:
+    drawn = small_map(branches("opening", True, [node(index) for index in given_indices]))
+    assert sorted(dot.index for dot in drawn.dots) == sorted(["0", *given_indices])
+    assert len({(dot.x, dot.y) for dot in drawn.dots}) == len(drawn.dots)
+    assert all(14 <= dot.x <= drawn.width - 14 and 14 <= dot.y <= drawn.height - 14 for dot in drawn.dots)
+    places = {dot.index: (dot.x, dot.y) for dot in drawn.dots}
+    for dot in drawn.dots:
+        parent = dot.index.rpartition(".")[0] or "0"
+        assert dot.parent == (None if dot.index == "0" else places[parent])
