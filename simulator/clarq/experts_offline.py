@@ -39,6 +39,20 @@ _ASKS_FOR_HELP = {
         r"任务|帮|协助|指导|指引|指点|建议|完成|步骤|开始|怎么(?:做|办|样才|才)|如何|我(?:应|该|需|要|得)"
     ),
 }
+# What asks for something, beside what `Reading.asked` finds: people leave question marks out.
+_ASKS = {
+    "en": re.compile(
+        r"\b(?:what|which|where|when|who|whom|whose|how|why|tell|explain|describe)\b"
+        r"|(?:^|[.!?,;]\s*)(?:do|does|did|is|are|can|could|should|shall|may|must|will|would)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"告诉|说说|讲讲|说明|解释|介绍|谁|几"),
+}
+# A question for a detail that may name nothing, since the line before says what is meant ("Which one?").
+_POINTS_BACK = {
+    "en": re.compile(r"\b(?:which|where|when|who|whom|whose|why|how(?! are you))\b", re.IGNORECASE),
+    "zh": re.compile(r"哪|谁|怎|如何|何时|多少|几"),
+}
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
 
 
@@ -112,10 +126,23 @@ class OfflineExperts:
         return self._ranker.chances(features), self._ranker.suitable(features)
 
     def _winner(self, reading: Reading) -> str | None:
-        if not reading.available:
+        if not reading.available or not asks_about_task(reading):
             return None
         best = int(np.argmax(self._ranker.chances(reading.features())))
         return reading.available[best] if best < len(reading.available) else None
+
+
+def asks_about_task(reading: Reading) -> bool:
+    """Whether the utterance asks for something of the task: what the ranker takes for granted.
+
+    The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
+    answered. On the published dialogues this rule changes nothing.
+    """
+    said, language = set(terms(reading.utterance, reading.language)), reading.language
+    if not said:
+        return bool(_POINTS_BACK[language].search(reading.utterance))
+    asks = bool(reading.asked) or bool(_ASKS[language].search(reading.utterance))
+    return asks and bool(said & reading.index.about)
 
 
 def unanswered_type(situation: Situation, reading: Reading) -> Heard:
