@@ -139,10 +139,10 @@ def asks_about_task(reading: Reading) -> bool:
     answered. On the published dialogues this rule changes nothing.
     """
     said, language = set(terms(reading.utterance, reading.language)), reading.language
-    if not said:
-        return bool(_POINTS_BACK[language].search(reading.utterance))
-    asks = bool(reading.asked) or bool(_ASKS[language].search(reading.utterance))
-    return asks and bool(said & reading.index.about)
+    if said & reading.index.about:
+        return bool(reading.asked) or bool(_ASKS[language].search(reading.utterance))
+    # A single character is a Chinese verb at most ("do", "go").
+    return max(map(len, said), default=0) <= 1 and bool(_POINTS_BACK[language].search(reading.utterance))
 
 
 def unanswered_type(situation: Situation, reading: Reading) -> Heard:
