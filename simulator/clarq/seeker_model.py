@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, get_args
 
 from personas.templates import render
@@ -14,6 +15,7 @@ from simulator.seats import Kind, Reply, View
 
 Mode = Literal["completion", "chat"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+_JAX_ANSWERS = re.compile(r"\n\s*Jax\s*[:：]")
 
 
 class ModelSeeker:
@@ -46,7 +48,7 @@ class ModelSeeker:
             repeat=view.repeat,
         )
         completion = await self._model.complete(request)
-        return Reply(text=_without_prefix(completion.text))
+        return Reply(text=own_words(completion.text))
 
 
 def messages_for(view: View, mode: Mode) -> tuple[tuple[Message, ...], str]:
@@ -61,9 +63,9 @@ def messages_for(view: View, mode: Mode) -> tuple[tuple[Message, ...], str]:
     return (Message("system", knows.prompt), *spoken), ""
 
 
-def _without_prefix(text: str) -> str:
-    """Models in completion mode often begin with the speaker's name; it is no part of what is said."""
-    stripped = text.strip()
+def own_words(text: str) -> str:
+    """What the seeker says: without its name in front, and without Jax's answer if the model plays on."""
+    stripped = _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0].strip()
     for prefix in ("You:", "你:", "你："):
         stripped = stripped.removeprefix(prefix).strip()
     return stripped

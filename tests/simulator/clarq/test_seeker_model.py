@@ -90,6 +90,8 @@ async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
         ("你: 用哪种油？", "用哪种油？"),
         ("Your oil: which?", "Your oil: which?"),
         ("", ""),
+        ("Which oil?\n\nJax: Whale oil.\nYou: Goodbye!", "Which oil?"),
+        ("Which\noil, Jax: olive?", "Which\noil, Jax: olive?"),
     ],
 )
 @pytest.mark.parametrize("mode", MODES)
