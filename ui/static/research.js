@@ -238,8 +238,10 @@ window.askbackResearch = (() => {
         cost: (row) => -Number(row.dataset.cost),
       }[sort];
       const rows = this.all("[data-row]");
+      const before = rows.slice();
       rows.sort((one, two) => (by(one) < by(two) ? -1 : by(one) > by(two) ? 1 : 0));
-      this.one("[data-rows]").append(...rows);
+      // Moving a row while the mouse is down on it would swallow the click.
+      if (rows.some((row, place) => row !== before[place])) this.one("[data-rows]").append(...rows);
       let any = false;
       for (const row of rows) {
         row.hidden = !(row.dataset.text.toLowerCase().includes(wanted) && (!setup || row.dataset.setup === setup));

@@ -1,0 +1,210 @@
+import re
+import sqlite3
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+RUN = ["run", "clarq", "--seeker", "offline/seeker", "--provider", "offline/experts", "--lang", "en"]
+
+
+@pytest.fixture(scope="module")
+def runs(server):
+    """Two finished runs on the same eight items: a careful seeker, and one with two turns only."""
+    server.askback(*RUN, "--limit", "8", "--run", "long")
+    server.askback(*RUN, "--limit", "8", "--run", "short", "--turn-limit", "4")
+    return server
+
+
+def marks(server, reviewer):
+    with sqlite3.connect(f"file:{server.log}?mode=ro", uri=True) as connection:
+        return connection.execute(
+            "SELECT kind, turn_number, value FROM judgments WHERE annotator = ? ORDER BY seq", [reviewer]
+        ).fetchall()
+
+
+def saved(page):
+    page.wait_for_selector(".rs-save-saved")
+
+
+def press(page, key):
+    """Press a key that saves a mark, and wait for it."""
+    page.evaluate("document.querySelector('[data-save]').className = 'rs-save'")
+    page.keyboard.press(key)
+    saved(page)
+
+
+def test_a_run_grows_before_ones_eyes(server, open_page):
+    page = open_page().page
+    page.goto(f"{server.url}/research")
+    page.wait_for_selector("h1")
+    if page.locator("[data-progress=live]").count() == 0:
+        process = server.askback(*RUN, "--run", "live", "--concurrency", "1", wait=False)
+        page.wait_for_selector("[data-progress=live]", timeout=120_000)
+        page.wait_for_selector('[data-progress=live] [role=progressbar][aria-valuenow="62"]', timeout=300_000)
+        process.communicate()
+    assert page.locator("[data-progress=live]").inner_text() == "62 of 62"
+
+
+def test_from_the_list_to_a_turn_and_back(runs, open_page):
+    watched = open_page()
+    page = watched.page
+    page.goto(f"{runs.url}/research")
+    page.fill("[name=text]", "long")
+    assert page.locator("[data-row]:visible").count() == 1
+    page.click(".rs-run-link:visible")
+    page.wait_for_selector(".rs-tile")
+    page.wait_for_selector("[data-figure=curve] svg.main-svg")
+    assert page.locator("[data-figure] svg.main-svg").count() >= 4
+    page.click(".rs-tabs >> text=Dialogues")
+    page.wait_for_selector(".rs-list a")
+    assert page.locator(".rs-list a").count() == 8
+    page.click(".rs-list a >> nth=2")
+    page.wait_for_selector("[data-replay]")
+    last = page.locator(".rs-turn.ab-now").get_attribute("data-moment")
+    page.keyboard.press("ArrowLeft")
+    assert int(page.locator(".rs-turn.ab-now").get_attribute("data-moment")) == int(last) - 1
+    page.click("[data-moment='2'] .ab-bubble")
+    assert page.locator("[data-tree] .ab-node-now").get_attribute("data-node") == "0"
+    address = page.url
+    page.go_back()
+    page.wait_for_selector(".rs-choose")
+    page.goto(address)
+    page.wait_for_selector("[data-replay]")
+
+
+def test_dialogues_are_filtered_by_outcome(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research?run=short&tab=dialogues")
+    page.select_option("[name=outcome]", "failure")
+    page.wait_for_url(re.compile("outcome=failure"))
+    page.wait_for_selector(".rs-list a")
+    assert page.locator(".rs-list .rs-chip-success").count() == 0
+
+
+def test_two_runs_side_by_side(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research?run=long&tab=compare")
+    page.select_option("[name=against]", "short")
+    page.wait_for_selector(".rs-versus")
+    page.wait_for_selector("[data-figure=differences] svg.main-svg")
+    assert "8 shared items" in page.inner_text("#ab-content")
+    page.click(".rs-differing a >> nth=0")
+    page.wait_for_selector(".rs-side-by-side")
+    assert page.locator(".rs-column").count() == 2
+    with page.expect_download() as download:
+        page.click("text=Paired table (CSV)")
+    assert len(download.value.path().read_text("utf-8-sig").splitlines()) == 9
+
+
+def test_a_review_by_keyboard_alone_survives_the_server(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long")
+    page.fill("[name=reviewer]", "ann")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-review]")
+    assert page.inner_text("[data-turn-text]") == "Turn 2"
+    press(page, "0")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("[data-turn-text]") == "Turn 4"
+    press(page, "2")
+    press(page, "h")
+    page.keyboard.press("n")
+    page.keyboard.type("0 1 2 s f: words, no marks")
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.querySelector('[data-note=\"4\"]').dataset.savedText.length > 0")
+    press(page, "s")
+    kinds = [(kind, turn) for kind, turn, _ in marks(runs, "ann")]
+    assert kinds == [
+        ("review.provider_error", 2),
+        ("review.provider_error", 4),
+        ("review.provider_error", 4),
+        ("review.note", 4),
+        ("review.success", None),
+    ]
+    runs.kill()
+    runs.start()
+    page.reload()
+    page.wait_for_selector("[data-review]")
+    page.keyboard.press("ArrowRight")
+    pressed = page.locator('[data-turn="4"][aria-pressed="true"]')
+    assert [one.inner_text().split("\n")[0] for one in pressed.all()] == ["2", "H"]
+    assert page.input_value('[data-note="4"]') == "0 1 2 s f: words, no marks"
+    page.keyboard.press("n")
+    assert page.evaluate("document.activeElement.dataset.note") == "4"
+
+
+def test_shortcuts_can_be_switched_off(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=off")
+    page.uncheck("[data-shortcuts]")
+    page.click("[data-turn-text]")
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("[data-turn-text]") == "Turn 4"
+    page.reload()
+    page.wait_for_selector("[data-review]")
+    assert not page.is_checked("[data-shortcuts]")
+    assert marks(runs, "off") == []
+
+
+def test_two_reviewers_and_their_agreement(runs, open_page):
+    for reviewer, error in (("first", "0"), ("second", "2")):
+        page = open_page().page
+        page.goto(f"{runs.url}/research/review?run=short&reviewer={reviewer}")
+        page.wait_for_selector("[data-review]")
+        assert page.locator('.rs-marks [aria-pressed="true"]').count() == 0
+        press(page, error)
+        press(page, "f")
+        nodes = page.locator(".rs-missing fieldset").count()
+        for place in range(nodes):
+            page.evaluate("document.querySelector('[data-save]').className = 'rs-save'")
+            page.click(f".rs-missing fieldset >> nth={place} >> [data-value=overlooked]")
+            saved(page)
+        page.click("[data-act=done]")
+        page.wait_for_selector(".rs-chip-success >> text=Finished")
+        if reviewer == "first":
+            page.click(".rs-tabs >> text=Agreement")
+            page.wait_for_selector("text=A second reviewer has still to finish")
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector("text=first and second")
+    text = page.inner_text("#ab-content")
+    assert "no error" in text
+    assert "type 2" in text
+    page.goto(f"{runs.url}/research/review?run=short&reviewer=second")
+    page.wait_for_selector("[data-review]")
+    assert "1 of 8 reviewed" in page.inner_text("#ab-content")
+
+
+def test_a_mark_is_not_shown_as_saved_before_it_is(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=slow")
+    page.wait_for_selector("[data-review]")
+    page.route(re.compile("component_server"), lambda route: route.abort())
+    page.keyboard.press("0")
+    page.wait_for_selector(".rs-save-saving")
+    page.wait_for_timeout(500)
+    assert page.locator('.rs-marks [aria-pressed="true"]').count() == 0
+    assert page.locator(".rs-save-saved").count() == 0
+    page.unroute(re.compile("component_server"))
+    saved(page)
+    assert page.locator('.rs-marks [aria-pressed="true"]').count() == 1
+    assert len(marks(runs, "slow")) == 1
+
+
+@pytest.mark.parametrize("locale", ["en", "zh"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_pages_do_not_scroll_sideways(runs, open_page, locale, scheme):
+    page = open_page(width=390, height=800, locale=locale, scheme=scheme).page
+    for place in (
+        "/research",
+        "/research?run=long",
+        "/research?run=long&tab=dialogues",
+        "/research?run=long&tab=compare&against=short",
+        "/research/review?run=long&reviewer=narrow",
+        "/research/review?run=short&tab=agreement",
+    ):
+        page.goto(runs.url + place)
+        page.wait_for_selector("#ab-content :is(h1, h2)")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.documentElement.lang") == locale
