@@ -1,0 +1,1 @@
+"""How the offline seeker understands what it is told: reading, groups of like things, open topics."""

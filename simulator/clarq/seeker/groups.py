@@ -1,0 +1,218 @@
+"""Entries of the seeker's lists that are alike: two mines, three kinds of tea."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from simulator.clarq.lexical import stem, terms
+from simulator.clarq.seeker.reading import words
+from trees import Background, Language
+
+SECTIONS = ("items", "skills", "scenes")
+_PARENTHESIS = re.compile(r"^(.*?)\s*[(（](.*)[)）]\s*(.*)$")
+_ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
+_MEASURE = re.compile(
+    r"^(?:一些|一(?:小|大|整)?[个罐只把袋根盏瓶口张件副颗块条支团盒卷台套锅枚份片篮捆串顶双艘辆匹轮面盘株床架幅本对])"
+)
+_NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
+_WORD = re.compile(r"[a-z][\w'’-]*")
+_JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the background in parts.
+
+    Attributes:
+        text: as it stands there.
+        name: without article, measure word and parenthesis.
+        note: what stands in the parenthesis.
+    """
+
+    text: str
+    name: str
+    note: str
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> tuple[tuple[str, str], ...]:
+    """The words of an English text with their stems, each once."""
+    return tuple((word, _stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
+
+
+_stem = lru_cache(maxsize=16384)(stem)
+
+
+@lru_cache(maxsize=65536)
+def _alike(word: str, others: frozenset[str]) -> bool:
+    """Whether a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
+    return word in others or (
+        len(word) >= 5
+        and any(len(other) >= 5 and (word.startswith(other) or other.startswith(word)) for other in others)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one section that are alike.
+
+    Attributes:
+        section: where they stand.
+        label: what they have in common, as one says it.
+        words: terms (English) or strings (Chinese) that mention them without saying which.
+        options: the entries, as one names them.
+        own: per option, what only it has.
+    """
+
+    section: str
+    label: str
+    words: frozenset[str]
+    options: tuple[str, ...]
+    own: tuple[frozenset[str], ...]
+
+    def named(self, text: str, language: Language) -> frozenset[int]:
+        """Which options `text` names by something only they have."""
+        found = frozenset(terms(text, language))
+        return frozenset(
+            position
+            for position, own in enumerate(self.own)
+            if own & found or (language == "zh" and any(len(one) == 1 and one in text for one in own))
+        )
+
+    def mention(self, text: str, language: Language) -> str:
+        """The word by which `text` speaks of them without saying which; empty if it does not."""
+        if language == "zh":
+            return max((word for word in self.words if word in text), key=len, default="")
+        return next((word for word, root in _stems(text) if _alike(root, self.words)), "")
+
+    def mentioned(self, text: str, language: Language) -> bool:
+        """Whether `text` speaks of one of them at all."""
+        return bool(self.mention(text, language))
+
+
+@lru_cache(maxsize=8192)
+def parts(text: str) -> Entry:
+    """An entry of the background in parts."""
+    match = _PARENTHESIS.match(text)
+    name, note = (f"{match.group(1)} {match.group(3)}".strip(), match.group(2)) if match else (text, "")
+    return Entry(text, _MEASURE.sub("", _ARTICLE.sub("", name)).strip(" ."), note.strip())
+
+
+@lru_cache(maxsize=1024)
+def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
+    """The entries of a section in parts, spelled as within a sentence: only a proper name has capitals."""
+    found = []
+    for text in getattr(background, section):
+        name = text[:1].lower() + text[1:]
+        common = text[1:2].islower() and (
+            section == "skills" or (section == "items" and name == name.lower())
+        )
+        found.append(parts(name if common else text))
+    return tuple(found)
+
+
+@lru_cache(maxsize=512)
+def groups(background: Background, language: Language) -> tuple[Group, ...]:
+    """All groups, by section; one with the same options as an earlier one is left out."""
+    find = _english if language == "en" else _chinese
+    found: dict[tuple[str, ...], Group] = {}
+    for section in SECTIONS:
+        entries = entries_of(background, section)
+        for label, mentions, members in find(entries, section):
+            group = _group(section, label, mentions, members, language)
+            earlier = found.get(group.options)
+            if earlier is not None:
+                mentions = earlier.words | mentions
+                group = _group(section, earlier.label, mentions, members, language)
+            found[group.options] = group
+    return tuple(found.values())
+
+
+Found = Iterable[tuple[str, frozenset[str], list[Entry]]]
+
+
+def _group(
+    section: str, label: str, mentions: frozenset[str], members: list[Entry], language: Language
+) -> Group:
+    names = [entry.name for entry in members]
+    said = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
+    sets = [frozenset(terms(text, language)) for text in said]
+    if language == "zh":
+        sets = [own | frozenset(_rest(text, label)) for own, text in zip(sets, said, strict=True)]
+    own = tuple(
+        one - frozenset[str]().union(*(other for other in sets if other is not one)) - mentions
+        for one in sets
+    )
+    return Group(section, label, mentions, tuple(said), own)
+
+
+def _rest(text: str, label: str) -> tuple[str, ...]:
+    """A single character that tells a Chinese entry from the others (丝 of 丝网)."""
+    rest = text.removesuffix(label)
+    return (rest,) if len(rest) == 1 else ()
+
+
+def _english(entries: tuple[Entry, ...], section: str) -> Found:
+    heads: dict[str, list[Entry]] = {}
+    spelled: dict[str, str] = {}
+    for entry in entries:
+        for word in _heads(entry.name, section):
+            key = stem(word.lower())
+            spelled.setdefault(key, word.lower())
+            if entry not in heads.setdefault(key, []):
+                heads[key].append(entry)
+    for key, members in heads.items():
+        longer = [other for other in heads if len(key) >= 5 and other != key and other.endswith(key)]
+        members += [entry for other in longer for entry in heads[other] if entry not in members]
+    for family in words("en")["families"]:
+        stems = {stem(word): word for word in family.split()}
+        members = [entry for entry in entries if any(entry in heads.get(key, ()) for key in stems)]
+        if len(members) > 1:
+            first = next(iter(stems))
+            yield stems[first], frozenset(stems), members
+    for key, members in heads.items():
+        if len(members) > 1:
+            yield spelled[key], frozenset({key}), members
+
+
+def _heads(name: str, section: str) -> list[str]:
+    """The words that say what an entry is: the last one before “of” and the like, and the last of all."""
+    pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(name)]
+    found = [piece[-1].removesuffix("'s") for piece in pieces if piece]
+    if section == "skills":
+        found = [word for piece in pieces for word in piece]
+    return [word for word in dict.fromkeys(found) if terms(word, "en")]
+
+
+def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
+    for family in words("zh")["families"]:
+        kinds = family.split()
+        members = [entry for entry in entries if entry.name.endswith(tuple(kinds))]
+        if len(members) > 1:
+            yield kinds[0], frozenset(kind for kind in kinds if len(kind) > 1) | _ends(members), members
+    seen: set[str] = set()
+    for entry in entries:
+        for length in range(min(8, len(entry.name)), 0, -1):
+            suffix = entry.name[-length:]
+            members = [other for other in entries if other.name.endswith(suffix)]
+            if len(members) > 1 and suffix not in seen and not _NO_LABEL.search(suffix):
+                seen.add(suffix)
+                yield suffix, _mentions(suffix), members
+        if section == "skills":
+            for length in (3, 2):
+                prefix = entry.name[:length]
+                members = [other for other in entries if other.name.startswith(prefix)]
+                if len(members) > 1 and prefix not in seen and prefix not in {"使用", "发动"}:
+                    seen.add(prefix)
+                    yield prefix, frozenset({prefix}), members
+
+
+def _mentions(suffix: str) -> frozenset[str]:
+    return frozenset({suffix, suffix[-2:]}) if len(suffix) > 1 else frozenset({suffix})
+
+
+def _ends(members: list[Entry]) -> frozenset[str]:
+    return frozenset(entry.name[-2:] for entry in members if len(entry.name) > 2)

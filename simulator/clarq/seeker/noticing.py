@@ -1,0 +1,258 @@
+"""Finding what is left open: in the lines of a provider, and in the background itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, Literal
+
+from simulator.clarq.seeker.groups import SECTIONS, Group
+from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Knowledge, Terms, knowledge_of
+from simulator.clarq.seeker.reading import Segment
+from trees import Background, Language
+
+Kind = Literal["start", "choice", "where", "obstacle", "which", "how", "spare"]
+ORDER: Final[tuple[Kind, ...]] = ("start", "choice", "where", "obstacle", "which", "how", "spare")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """Something open that a seeker may ask about.
+
+    Attributes:
+        kind: ``start`` how the task is done at all; ``choice`` which of several alike entries is meant;
+            ``where`` to find what the background has not; ``obstacle`` how to get past what an entry's
+            parenthesis says; ``which`` thing, person, place, … a vague noun stands for; ``how`` to do a
+            step; ``spare`` what things are for that nobody has spoken of.
+        about: the thing in question, as it is said.
+        options: the entries of the background among which it must be.
+        sort: of ``which``, what the noun stands for; of ``spare``, whether the things are alike.
+        section: where the options stand; of ``where``, ``person`` or ``thing``.
+        line: the provider's line that it arises from, counted without the greeting.
+        step: what is to be done with it, if that has been said.
+        group: the group of a choice.
+        why: how it was noticed; for the log.
+    """
+
+    kind: Kind
+    about: str = ""
+    options: tuple[str, ...] = ()
+    sort: str = ""
+    section: str = ""
+    line: int = 0
+    step: str = ""
+    group: Group | None = field(default=None, repr=False)
+    why: str = ""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What every wording of its question contains; a line that does has asked it."""
+        return self.options if self.kind in {"choice", "spare"} and self.options else (self.about,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where a segment stands: in which line, and what has been heard before."""
+
+    knowledge: Knowledge
+    line: int
+    text: str
+    heard: Terms
+    opening: bool
+
+
+def from_lines(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """What the provider's lines leave open; the first of them is the opening response."""
+    texts = tuple(text for _, text in told)
+    for count, (line, _) in enumerate(told, start=1):
+        yield from _from_line(knowledge.background, knowledge.language, line, texts[:count])
+
+
+@lru_cache(maxsize=2048)
+def _from_line(
+    background: Background, language: Language, line: int, texts: tuple[str, ...]
+) -> tuple[Topic, ...]:
+    """What the last of `texts` leaves open."""
+    knowledge = knowledge_of(background, language)
+    heard = frozenset[str]().union(*map(knowledge.terms, texts[:-1]))
+    spot = _Spot(knowledge, line, texts[-1], heard, len(texts) == 1)
+    return tuple(topic for segment in knowledge.read(texts[-1]) for topic in _from_segment(segment, spot))
+
+
+def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
+    found = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
+    places = next((group for group, _ in found if group.section == "scenes"), None)
+    things = list(_things(segment, spot))
+    topics = [
+        Topic(
+            kind="where",
+            about=thing,
+            options=_readable(places),
+            section="person" if thing in segment.names else "thing",
+            line=spot.line,
+            step=segment.step,
+            why=f"not in the background: {thing}",
+        )
+        for thing in things
+    ]
+    for group, word in found:
+        if not (things and group is places):
+            topics.append(_choice(group, word, segment, spot))
+    topics.extend(_vague(segment, spot))
+    if not topics and _wants_a_how(segment, spot):
+        topics.append(Topic(kind="how", about=segment.step, line=spot.line, why="a step without a how"))
+    return topics
+
+
+def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Group, str]]:
+    """The groups that `segment` mentions and `line` does not decide, with the word that mentions them.
+
+    Of groups that overlap, one is taken: in Chinese the one mentioned by the longest word, else the
+    largest that can still be read out.
+    """
+    mentioned = [
+        (group, word) for group in knowledge.groups if (word := group.mention(segment, knowledge.language))
+    ]
+    mentioned.sort(
+        key=lambda found: (
+            len(found[0].options) > MOST_OPTIONS,
+            -len(found[1]) if knowledge.language == "zh" else 0,
+            -len(found[0].options),
+        )
+    )
+    kept: list[tuple[Group, str]] = []
+    taken: set[str] = set()
+    for group, word in mentioned:
+        if taken.isdisjoint(group.options):
+            taken.update(group.options)
+            if not group.named(line, knowledge.language):
+                kept.append((group, word))
+    return kept
+
+
+def _readable(group: Group | None) -> tuple[str, ...]:
+    return group.options if group is not None and len(group.options) <= MOST_OPTIONS else ()
+
+
+def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
+    return Topic(
+        kind="choice",
+        about=group.label if group.label.endswith(word) else word,
+        options=_readable(group),
+        section=group.section,
+        line=spot.line,
+        step=segment.step,
+        group=group,
+        why=f"several are called {word!r}",
+    )
+
+
+def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
+    """What a segment wants or names that the background has not and no line has spoken of."""
+    knowledge = spot.knowledge
+    if knowledge.names_place(segment.text):
+        return
+    used = segment.used if knowledge.rich else ()
+    for thing in dict.fromkeys((*segment.names, *segment.wanted, *used)):
+        own = knowledge.terms(thing)
+        known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
+        if own and not own <= spot.heard and not known:
+            yield thing
+
+
+def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
+    knowledge = spot.knowledge
+    for sort, noun in segment.vague:
+        if not spot.opening and sort not in {"thing", "value", "person"}:
+            continue
+        if knowledge.terms(noun) <= spot.heard:
+            continue
+        if not any(group.mention(noun, knowledge.language) for group in knowledge.groups):
+            yield Topic(
+                kind="which",
+                about=noun,
+                sort=sort,
+                line=spot.line,
+                step=segment.step,
+                why=f"left open: {segment.text}",
+            )
+
+
+def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
+    """Whether a step is worth a “how”: later lines mostly say how themselves, so they must bring news."""
+    if not segment.step:
+        return False
+    knowledge = spot.knowledge
+    if spot.opening:
+        unknown = any(not knowledge.has(knowledge.terms(thing)) for thing in segment.used)
+        return not segment.explained or unknown
+    own = knowledge.terms(segment.step)
+    news = len(own - spot.heard - knowledge.vocabulary)
+    return segment.achieves and not segment.explained and news * 2 >= max(len(own), 2)
+
+
+def obstacles(knowledge: Knowledge) -> Iterator[Topic]:
+    """What stands in the way according to the parentheses of items and scenes, each once."""
+    pattern, harmless = knowledge.pattern("obstacle"), knowledge.pattern("no_obstacle")
+    notes: set[str] = set()
+    for entry in (*knowledge.entries("items"), *knowledge.entries("scenes")):
+        for note in _notes(entry.note, pattern):
+            if pattern.search(note) and not harmless.search(note) and note not in notes:
+                notes.add(note)
+                why = f"in the way at {entry.name}"
+                yield Topic(kind="obstacle", about=note, options=(entry.name,), why=why)
+
+
+def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
+    """The parts of a note; what stands before the part that matters is left out."""
+    found = []
+    for part in re.split(r"[;；]\s*", note):
+        clauses = part.split("，")
+        while len(clauses) > 1 and not pattern.search(clauses[0]):
+            clauses = clauses[1:]
+        found.append("，".join(clauses) if pattern.search(clauses[0]) else part)
+    return found
+
+
+def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """What a skill takes that the seeker has not, once somebody has spoken of doing it."""
+    spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
+    for entry in knowledge.entries("skills"):
+        match = knowledge.pattern("requires").search(entry.note)
+        thing = match and (match.group("what") or match.group("that"))
+        own = knowledge.terms(thing or "")
+        if thing and own and not knowledge.has(own) and knowledge.terms(entry.name) & spoken:
+            why = f"needed to {entry.name}"
+            yield Topic(kind="where", about=thing, section="thing", line=told[0][0], why=why)
+
+
+def spare(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """What the seeker has and nobody has spoken of: alike things first, then the others of each section."""
+    grouped: set[str] = set()
+    for group in knowledge.groups:
+        if options := _readable(group):
+            grouped.update(options)
+            if group.section != "scenes":
+                yield Topic(
+                    kind="spare",
+                    about=group.label,
+                    options=options,
+                    sort="alike",
+                    section=group.section,
+                    group=group,
+                    why=f"nobody has said which {group.label}",
+                )
+    spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
+    for section in SECTIONS:
+        left = tuple(
+            entry.name
+            for entry in knowledge.entries(section)
+            if entry.name not in grouped
+            and not knowledge.is_money(entry.text)
+            and knowledge.terms(entry.name).isdisjoint(spoken)
+        )
+        if 0 < len(left) <= MOST_OPTIONS:
+            why = f"nobody has spoken of these {section}"
+            yield Topic(kind="spare", about=section, options=left, sort="left", section=section, why=why)

@@ -1,0 +1,141 @@
+"""Which topics are open in a dialogue: noticed, and settled by no line of the provider's.
+
+A topic is **asked** once a line of the seeker's holds its marks, and **settled** once a line of the
+provider's decides it. Nothing here knows the tree: all follows from the background and the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from simulator.clarq.seeker.knowledge import Knowledge, knowledge_of
+from simulator.clarq.seeker.noticing import ORDER, Topic, from_lines, obstacles, requirements, spare
+from simulator.seats import View
+from trees import Background, Language
+
+# Share of a topic's terms that a line must have to speak of it.
+_SPEAKS_OF = {"where": 0.5, "which": 0.5, "obstacle": 0.4, "how": 0.6}
+
+
+@dataclass(frozen=True)
+class Case:
+    """All that topics are found in.
+
+    Attributes:
+        background: what the seeker was told beforehand.
+        said: the provider's lines without the greeting.
+        language: language of both.
+    """
+
+    background: Background
+    said: tuple[str, ...]
+    language: Language
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The background, read."""
+        return knowledge_of(self.background, self.language)
+
+    @cached_property
+    def told(self) -> tuple[tuple[int, str], ...]:
+        """The lines that tell something new of the task, with their numbers; first the opening response."""
+        known = self.knowledge.vocabulary
+        found: list[tuple[int, str]] = []
+        for line, text in enumerate(self.said):
+            own = self.knowledge.terms(text)
+            repeats = any(text in earlier or earlier in text for earlier in self.said[:line])
+            aside = bool(found) and bool(self.knowledge.pattern("aside").search(text))
+            if known & own and not repeats and not aside:
+                known = known | own
+                found.append((line, text))
+        return tuple(found)
+
+    @cached_property
+    def noticed(self) -> tuple[Topic, ...]:
+        """Everything noticed, settled or not, each topic once."""
+        found: dict[tuple[str, ...], Topic] = {}
+        for topic in (
+            *from_lines(self.knowledge, self.told),
+            *obstacles(self.knowledge),
+            *requirements(self.knowledge, self.told),
+            *spare(self.knowledge, self.told),
+        ):
+            found.setdefault((*topic.marks, "" if topic.options else topic.kind), topic)
+        return tuple(found.values())
+
+    @cached_property
+    def open(self) -> tuple[Topic, ...]:
+        """What is noticed and not settled."""
+        return tuple(topic for topic in self.noticed if not settled(topic, self))
+
+
+@lru_cache(maxsize=512)
+def case(background: Background, said: tuple[str, ...], language: Language) -> Case:
+    """A case, worked out once: the next turn looks back on this one."""
+    return Case(background, said, language)
+
+
+def case_of(view: View) -> Case:
+    """What a seeker's view holds to find topics in."""
+    said = tuple(line.text for line in view.lines if line.seat == "provider")[1:]
+    return case(view.task.background, said, "zh" if view.language == "zh" else "en")
+
+
+def topics(view: View) -> tuple[Topic, ...]:
+    """Everything that is open, asked or not, in the order in which it is worth asking.
+
+    What the latest line has raised comes first, then choices, sources, obstacles, vague words, steps and
+    unused things, each in the order in which they came up.
+    """
+    now = case_of(view)
+    if not now.told:
+        return (Topic(kind="start", why="nothing has been told yet"),)
+    latest = now.told[-1][0] if len(now.told) > 1 else -1
+    return tuple(sorted(now.open, key=lambda topic: (topic.line != latest, ORDER.index(topic.kind))))
+
+
+def attempts(topic: Topic, lines: Iterable[str]) -> tuple[int, ...]:
+    """The positions of those `lines` of the seeker that have asked about `topic`."""
+    return tuple(number for number, line in enumerate(lines) if all(mark in line for mark in topic.marks))
+
+
+def settled(topic: Topic, now: Case) -> bool:
+    """Whether a line has decided `topic`: named one of the options, or spoken of the thing itself."""
+    if topic.group is not None:
+        return any(topic.group.named(text, now.language) for _, text in now.told)
+    return any(
+        _speaks_of(topic, text, now) and (topic.kind != "where" or now.knowledge.hints_at_place(text))
+        for line, text in now.told
+        if line > topic.line
+    )
+
+
+def answered(topic: Topic, line: int, now: Case) -> bool:
+    """Whether the provider's line number `line`, the reply to a question about `topic`, may answer it.
+
+    It does not if it tells nothing new, or if it plainly settles something else that was open.
+    """
+    text = dict(now.told).get(line)
+    if text is None:
+        return False
+    after = case(now.background, now.said[: line + 1], now.language)
+    if settled(topic, after):
+        return True
+    if topic.kind in {"choice", "where"}:
+        return topic.kind == "where" and _speaks_of(topic, text, now)
+    before = case(now.background, now.said[:line], now.language)
+    others = (other for other in before.open if other.kind in {"choice", "where"} and other != topic)
+    return not any(settled(other, after) for other in others)
+
+
+def says_enough(now: Case) -> bool:
+    """Whether the provider's last line says that there is nothing left to tell."""
+    return bool(now.said) and bool(now.knowledge.pattern("enough").search(now.said[-1]))
+
+
+def _speaks_of(topic: Topic, text: str, now: Case) -> bool:
+    own = now.knowledge.terms(topic.about)
+    least = _SPEAKS_OF.get(topic.kind)
+    return bool(own) and least is not None and len(own & now.knowledge.terms(text)) >= least * len(own)
