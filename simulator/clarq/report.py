@@ -69,13 +69,17 @@ class Report:
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
-    """Score every ended episode of a run, the latest attempt of each, from its logged turns."""
+    """Score every ended episode of a run, the latest attempt of each, from its logged turns.
+
+    They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
+    which dialogue happened to end first.
+    """
     endings = reader.endings(run_id)
     judgments: dict[str, list[Judgment]] = {}
     for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
     tasks = {item.hash: task_from_json(item.data) for item in reader.items(run_id)}
-    return tuple(
+    scored = (
         Scored(
             episode=played.episode,
             task=(task := tasks[played.episode.item_hash]),
@@ -85,6 +89,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
         for played in reader.turns_of_run(run_id)
         if played.episode.id in endings and endings[played.episode.id].status in ENDED
     )
+    return tuple(sorted(scored, key=_place))
 
 
 def report(reader: LogReader, run_id: str) -> Report:
@@ -133,6 +138,10 @@ def row(label: str, scored: Sequence[Scored]) -> Row:
         aql=bootstrap_mean([score.aql for score in scores]),
         needs_judge=sum(score.needs_judge for score in scores),
     )
+
+
+def _place(one: Scored) -> tuple[str, int, str, int]:
+    return one.task.language, one.task.type, one.task.id, one.episode.repeat
 
 
 def _type_label(one: Scored) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,22 +26,26 @@ from simulator.clarq.tables import print_report, report_json
 from simulator.errors import InputError
 from simulator.home import home
 from simulator.models import Budget, LogRecordings, ModelOptions
-from simulator.runner.batch import run_batch
-from simulator.runner.build import Models, Plan, build_plan, build_seats
+from simulator.runner.batch import Executor, run_batch
+from simulator.runner.build import Models, NamedCrew, Plan, build_plan
+from simulator.runner.executors import Workers
 from simulator.runner.progress import progress_bar
+from simulator.seats import Seat
 from trees import Task
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
 PROVIDERS = "offline/experts, provider/model or script:FILE"
 Lang = Literal["en", "zh", "both"]
+# So many dialogues are worth the two seconds that a process takes to start.
+_WORTH_A_WORKER = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Wanted:
     """The command line of a run, checked."""
 
-    seats: dict[str, str]
+    crew: NamedCrew
     items: tuple[Task, ...]
     config: dict[str, Any]
     options: dict[str, Any]
@@ -47,8 +53,8 @@ class _Wanted:
     repeats: int
     name: str | None
     concurrency: int
+    workers: int
     log: Path
-    models: ModelOptions
     judge: str | None
 
 
@@ -63,6 +69,10 @@ def run_clarq(
     repeat: Annotated[int, typer.Option(min=1, help="how often each item is played")] = 1,
     seed: Annotated[int, typer.Option(help="seed of the run")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="dialogues at a time")] = 8,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
+    ] = None,
     mode: Annotated[str, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
@@ -83,28 +93,30 @@ def run_clarq(
         for task in load_items(data, language, types=wanted_types, split=split, limit=limit)
     ]
     path = log or default_path()
+    seats = {SEEKER: seeker, PROVIDER: provider}
+    if "person" in seats.values():
+        raise InputError("People play in the browser: start the app with `askback app`.")
+    options = {"turn_limit": turn_limit, "multi": multi, "mode": mode}
+    models = ModelOptions(
+        base_url=base_url,
+        cache_path=home() / "cache.sqlite" if cache else None,
+        budget=None if budget is None else Budget(budget),
+        prices_path=prices,
+        recordings=LogRecordings(path),
+    )
     wanted = _Wanted(
-        seats={SEEKER: seeker, PROVIDER: provider},
+        crew=NamedCrew(benchmark=ROOM.name, names=seats, options=options, models=models),
         items=tuple(items),
         config={"data": data, "languages": list(languages), "base_url": base_url},
-        options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
+        options=options,
         seed=seed,
         repeats=repeat,
         name=run,
         concurrency=concurrency,
+        workers=_workers(workers, seats, len(items) * repeat, budget),
         log=path,
-        models=ModelOptions(
-            base_url=base_url,
-            cache_path=home() / "cache.sqlite" if cache else None,
-            budget=None if budget is None else Budget(budget),
-            prices_path=prices,
-            concurrency=concurrency,
-            recordings=LogRecordings(path),
-        ),
         judge=judge,
     )
-    if "person" in wanted.seats.values():
-        raise InputError("People play in the browser: start the app with `askback app`.")
     console = Console()
     try:
         run_id = asyncio.run(_run(wanted, console))
@@ -118,31 +130,64 @@ def run_clarq(
 async def _run(wanted: _Wanted, console: Console) -> str:
     wanted.log.parent.mkdir(parents=True, exist_ok=True)
     async with LogWriter(wanted.log, durable=False) as log:
-        models = Models(options=replace(wanted.models, recorder=log.put))
-        try:
-            with LogReader(wanted.log) as reader:
-                plan = _plan(wanted, models)
+        with LogReader(wanted.log) as reader:
+            async with wanted.crew(log, wanted.concurrency) as seats:
+                plan = _plan(wanted, seats)
                 console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
                 with progress_bar(console, "dialogues", SHOWN) as show:
-                    await run_batch(plan, log, reader, concurrency=wanted.concurrency, on_progress=show)
-                if wanted.judge:
-                    await judge_run(reader, log, plan.run.id, models(wanted.judge))
-        finally:
-            await models.close()
+                    await run_batch(
+                        plan,
+                        log,
+                        reader,
+                        concurrency=wanted.concurrency,
+                        executor=_executor(wanted),
+                        on_progress=show,
+                    )
+            if wanted.judge:
+                await _judge(
+                    plan.run.id, wanted.judge, replace(wanted.crew.models, recorder=log.put), reader, log
+                )
     return plan.run.id
 
 
-def _plan(wanted: _Wanted, models: Models) -> Plan:
+def _plan(wanted: _Wanted, seats: Mapping[str, Seat]) -> Plan:
     return build_plan(
         room=ROOM,
         items=wanted.items,
-        seats=build_seats(ROOM, wanted.seats, models, wanted.options),
+        seats=seats,
         config=wanted.config,
         seed=wanted.seed,
         repeats=wanted.repeats,
         options=wanted.options,
         name=wanted.name,
     )
+
+
+def _executor(wanted: _Wanted) -> Executor | None:
+    """None for this process."""
+    if wanted.workers == 1:
+        return None
+    return Workers(
+        benchmark=ROOM.name,
+        crew=wanted.crew,
+        path=wanted.log,
+        workers=wanted.workers,
+        concurrency=wanted.concurrency,
+    )
+
+
+def _workers(asked: int | None, seats: Mapping[str, str], episodes: int, budget: float | None) -> int:
+    if asked is None:
+        offline = all(name.startswith(("offline/", "script:")) for name in seats.values())
+        return max(1, min(_cores(), episodes // _WORTH_A_WORKER)) if offline else 1
+    if asked > 1 and budget is not None:
+        raise InputError("--budget is kept within one process: leave --workers out, or run without a budget.")
+    return asked
+
+
+def _cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def score_command(

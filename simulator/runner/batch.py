@@ -3,22 +3,25 @@
 The log is the only memory. An episode with an ending is not played again; one without is played on from
 its logged turns; a failed one is run again as a new attempt. So a run that was interrupted, by Ctrl-C or
 by SIGKILL, goes on when the same command is given again.
+
+Who plays is an `Executor`: this process (`play_jobs`) or several (`simulator.runner.executors`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import Live, Room
+from simulator.seats import Seat
 
 # Times that a failed episode is run again within one command (each model call has its own retries).
 FAILED_AGAIN = 1
@@ -50,11 +53,33 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
+    """An episode to be played, from its beginning or on from `turns`.
+
+    Attributes:
+        row: the item's row.
+        item: the benchmark's own item.
+    """
+
     episode: Episode
     row: Item
     item: Any
     turns: tuple[Turn, ...] = ()
+
+
+Tell = Callable[[Ending, Sequence[Score]], None]
+
+
+class Executor(Protocol):
+    """Plays the jobs of a run."""
+
+    async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
+        """Play `jobs`, begun in their order, and tell of each one's ending when it is on disk.
+
+        Raises:
+            LogError: if the log cannot be written.
+        """
+        ...
 
 
 async def run_batch(
@@ -63,11 +88,20 @@ async def run_batch(
     reader: LogReader,
     *,
     concurrency: int = 8,
+    executor: Executor | None = None,
     on_progress: Callable[[Tally], None] = lambda tally: None,
 ) -> Tally:
     """Play every episode of `plan` that the log does not hold yet.
 
     Cancelling the task stops cleanly: what was played is on disk when `CancelledError` is raised.
+
+    Args:
+        plan: the run.
+        log: writes to the log.
+        reader: reads the same file.
+        concurrency: episodes at a time; an executor of its own has its own.
+        executor: who plays; default: this process.
+        on_progress: is shown the tally at the start and after every episode.
 
     Raises:
         InputError: if the log holds a run of that name with another configuration, or `concurrency` is
@@ -79,16 +113,51 @@ async def run_batch(
     await _announce(plan, log, reader)
     jobs, tally = _left_to_do(plan, reader)
     on_progress(tally)
-    waiting = iter(jobs)
+
+    def tell(ending: Ending, scores: Sequence[Score]) -> None:
+        tally.add(ending, scores)
+        on_progress(tally)
+
+    if executor is None:
+        await _play_here(plan, jobs, log, min(concurrency, len(jobs)), tell)
+    else:
+        await executor(jobs, tell)
+    return tally
+
+
+async def _play_here(plan: Plan, jobs: Sequence[Job], log: LogWriter, places: int, tell: Tell) -> None:
+    waiting = iter(jobs)  # one iterator for all places: each job is taken once
+
+    async def take() -> Job | None:
+        return next(waiting, None)
+
+    await play_jobs(plan.room, plan.seats, log, take, places=places, tell=tell)
+
+
+async def play_jobs(
+    room: Room,
+    seats: Mapping[str, Seat],
+    log: LogWriter,
+    take: Callable[[], Awaitable[Job | None]],
+    *,
+    places: int,
+    tell: Tell,
+) -> None:
+    """Play what `take` gives, `places` jobs at a time, until it has given None to each place.
+
+    When this returns or raises, everything played is on disk.
+
+    Raises:
+        LogError: if the log cannot be written.
+    """
 
     async def work() -> None:
-        for job in waiting:  # one iterator for all workers: each job is taken once
-            outcome = await _play(plan, job, log)
+        while (job := await take()) is not None:
+            outcome = await _play(room, seats, job, log)
             if outcome.ending is not None:
-                tally.add(outcome.ending, outcome.scores)
-                on_progress(tally)
+                tell(outcome.ending, outcome.scores)
 
-    workers = [asyncio.create_task(work()) for _ in range(min(concurrency, len(jobs)))]
+    workers = [asyncio.create_task(work()) for _ in range(places)]
     try:
         await asyncio.gather(*workers)
     finally:
@@ -96,7 +165,6 @@ async def run_batch(
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
         await log.aflush()
-    return tally
 
 
 async def _announce(plan: Plan, log: LogWriter, reader: LogReader) -> None:
@@ -125,7 +193,7 @@ def _differences(old: Run, new: Run) -> list[str]:
     ]
 
 
-def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
+def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[Job], Tally]:
     stored = {
         (episode.item_hash, episode.language, episode.repeat): episode
         for episode in reader.episodes(plan.run.id, latest=True)
@@ -139,15 +207,15 @@ def _left_to_do(plan: Plan, reader: LogReader) -> tuple[list[_Job], Tally]:
     for score in reader.scores(run_id=plan.run.id, latest=True):
         scores.setdefault(score.episode_id, []).append(score)
     tally = Tally(planned=len(plan.items) * plan.repeats)
-    jobs: list[_Job] = []
+    jobs: list[Job] = []
     for episode, row, item in plan.episodes():
         last = stored.get((row.hash, row.language, episode.repeat))
         if last is None:
-            jobs.append(_Job(episode, row, item))
+            jobs.append(Job(episode, row, item))
         elif last.id not in endings:
-            jobs.append(_Job(last, row, item, turns.get(last.id, ())))
+            jobs.append(Job(last, row, item, turns.get(last.id, ())))
         elif endings[last.id].status == "failed":
-            jobs.append(_Job(_again(episode, last.attempt + 1), row, item))
+            jobs.append(Job(_again(episode, last.attempt + 1), row, item))
         else:
             tally.add(endings[last.id], scores.get(last.id, ()))
     return jobs, tally
@@ -158,15 +226,15 @@ def _again(episode: Episode, attempt: int) -> Episode:
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
-async def _play(plan: Plan, job: _Job, log: LogWriter) -> Outcome:
+async def _play(room: Room, seats: Mapping[str, Seat], job: Job, log: LogWriter) -> Outcome:
     for episode in _attempts(job.episode):
         turns = job.turns if episode.id == job.episode.id else ()
         if not turns:
             log.put(job.row)
             log.put(episode)
         recorder = Recorder(log, durable=False)
-        live = Live(episode=episode, item=job.item, seats=plan.seats, record=recorder)
-        outcome = await execute(plan.room, live, log, recorder, turns)
+        live = Live(episode=episode, item=job.item, seats=seats, record=recorder)
+        outcome = await execute(room, live, log, recorder, turns)
         if outcome.ending is None or outcome.ending.status != "failed":
             break
     return outcome

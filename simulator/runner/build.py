@@ -8,18 +8,20 @@ however many seats it sits in.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from logs import LogWriter
 from logs.rows import Episode, Item, Run
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, load_model
-from simulator.runner.rooms import Room
+from simulator.runner.rooms import Room, load_room
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 
@@ -58,6 +60,37 @@ def build_seats(
     if missing := [seat for seat in room.seats if not names.get(seat)]:
         raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
     return {seat: _seat(room, seat, names[seat], models, options) for seat in room.seats}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedCrew:
+    """Seats by name, to be built in whichever process plays: it can be pickled (see `executors.Crew`).
+
+    Attributes:
+        benchmark: the room's name.
+        names: seat -> who sits there.
+        options: the episodes' options.
+        models: how models are reached; calls are recorded in the log of the process that plays.
+    """
+
+    benchmark: str
+    names: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    models: ModelOptions = field(default_factory=ModelOptions)
+
+    @asynccontextmanager
+    async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[dict[str, Seat]]:
+        """The seats, for `places` episodes at a time; their models are closed in the end.
+
+        Raises:
+            InputError: if a name means nothing in its seat.
+            ModelError: if a model cannot be loaded.
+        """
+        models = Models(options=replace(self.models, recorder=log.put, concurrency=places))
+        try:
+            yield build_seats(load_room(self.benchmark), self.names, models, self.options)
+        finally:
+            await models.close()
 
 
 def _seat(

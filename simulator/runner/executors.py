@@ -1,0 +1,308 @@
+"""Several processes for one run.
+
+Why. One Python process plays about a thousand turns a second; 200 dialogues with a model that answers
+within 50 ms ask for more than twice that. Each process here has an event loop, seats and a log writer of
+its own. They write to one file: SQLite's write-ahead log lets them take turns, and a row costs its process
+the encoding and the insertion; sent to one writer in the parent, every row would be pickled, sent and
+unpickled besides, and one process would again have to keep up with all.
+
+How. The parent reads from the log what is left to do and deals the jobs out, one by one as places become
+free, so nobody waits for the slowest. What an episode says depends on its seed and its item alone; who
+plays it, and when, changes nothing but the order of rows in the log.
+
+::
+
+    parent   --jobs-->   worker   (a job for each free place; None for each place at the end)
+    parent  <--results-- worker   (ready; each ending with its scores; what went wrong)
+
+A worker ends when its pipe of jobs closes, which is the case too when the parent was killed: no process
+stays behind. It ignores Ctrl-C, which a terminal sends to all; the parent stops it by closing the pipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+from logs import LogError, LogWriter
+from logs.rows import Ending, Score
+from simulator.errors import AskbackError
+from simulator.runner.batch import Job, Tell, play_jobs
+from simulator.runner.rooms import load_room
+from simulator.seats import Seat
+
+# A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
+_GRACE: Final = 10.0
+
+
+class Crew(Protocol):
+    """Makes the seats of a run in whichever process plays; is pickled to get there."""
+
+    def __call__(self, log: LogWriter, places: int) -> AbstractAsyncContextManager[Mapping[str, Seat]]:
+        """The seats, for `places` episodes at a time; `log` is the playing process's own."""
+        ...
+
+
+class WorkerFailed(AskbackError):
+    """A worker process ended before its work did. What it has played is in the log."""
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A worker has built its seats."""
+
+
+@dataclass(frozen=True)
+class _Played:
+    ending: Ending
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """What went wrong in a worker: the message of a known error, or a traceback."""
+
+    of_log: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class _Gone:
+    """A worker's pipe of results has closed: it has ended."""
+
+
+_Message = _Ready | _Played | _Failed | _Gone
+
+
+@dataclass(frozen=True)
+class _Worker:
+    process: Any
+    jobs: Connection
+    places: int
+
+    def deal(self, jobs: Sequence[Job | None]) -> None:
+        # That it has ended shows on the pipe of its results.
+        with suppress(BrokenPipeError):
+            for job in jobs:
+                self.jobs.send(job)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Plays jobs in several processes (a `batch.Executor`). No person sits in a seat.
+
+    Attributes:
+        benchmark: the room's name.
+        crew: makes the seats in each worker; must be picklable.
+        path: the log.
+        workers: processes; not more than there are places or jobs.
+        concurrency: episodes at a time, of all workers together.
+    """
+
+    benchmark: str
+    crew: Crew
+    path: Path
+    workers: int
+    concurrency: int
+
+    async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
+        """Play `jobs`; if cancelled, stop the workers and wait until they have written what they played.
+
+        Raises:
+            LogError: if a worker could not write to the log.
+            WorkerFailed: if a worker ended in another way, or its seats could not be built.
+        """
+        shares = _shares(min(self.concurrency, len(jobs)), self.workers)
+        inbox: asyncio.Queue[tuple[_Worker, _Message]] = asyncio.Queue()
+        team: list[_Worker] = []
+        try:
+            for places in shares:
+                team.append(await self._start(places, inbox))
+            await _deal(team, jobs, inbox, tell)
+        finally:
+            await _dismiss(team)
+
+    async def _start(self, places: int, inbox: asyncio.Queue[tuple[_Worker, _Message]]) -> _Worker:
+        context = _context(self.benchmark, self.crew)
+        jobs_end, jobs = context.Pipe(duplex=False)
+        results, results_end = context.Pipe(duplex=False)
+        process = context.Process(
+            target=_work,
+            args=(jobs_end, results_end, self.benchmark, self.crew, self.path, places),
+            name=f"{self.benchmark} worker",
+            daemon=True,
+        )
+        await asyncio.to_thread(_launch, process)
+        # Only the worker may hold its ends, or nobody would see that it has gone.
+        jobs_end.close()
+        results_end.close()
+        worker = _Worker(process, jobs, places)
+        _in_thread(_hear, results, asyncio.get_running_loop(), lambda said: inbox.put_nowait((worker, said)))
+        return worker
+
+
+async def _deal(
+    team: Sequence[_Worker],
+    jobs: Sequence[Job],
+    inbox: asyncio.Queue[tuple[_Worker, _Message]],
+    tell: Tell,
+) -> None:
+    """Deal the jobs out, and tell of the endings that come back, until every worker has gone home."""
+    waiting: Iterator[Job | None] = iter(jobs)
+    at_work = len(team)
+    while at_work:
+        worker, said = await inbox.get()
+        match said:
+            case _Ready():
+                worker.deal([next(waiting, None) for _ in range(worker.places)])
+            case _Played(ending, scores):
+                tell(ending, scores)
+                worker.deal([next(waiting, None)])
+            case _Failed(of_log, message):
+                raise (LogError if of_log else WorkerFailed)(message)
+            case _Gone():
+                await _check_exit(worker)
+                at_work -= 1
+
+
+async def _check_exit(worker: _Worker) -> None:
+    process = worker.process
+    await asyncio.to_thread(process.join)
+    if process.exitcode:
+        how = f"by signal {-process.exitcode}" if process.exitcode < 0 else f"with status {process.exitcode}"
+        raise WorkerFailed(
+            f"A worker process was ended {how} from outside. What was played is in the log; the same command "
+            "continues. If memory was short, take fewer --workers."
+        )
+
+
+async def _dismiss(team: Sequence[_Worker]) -> None:
+    for worker in team:
+        worker.jobs.close()
+    for worker in team:
+        await asyncio.to_thread(worker.process.join, _GRACE + 1)
+        worker.process.kill()
+
+
+def _shares(places: int, workers: int) -> list[int]:
+    """`places` dealt evenly to at most `workers`, none of which gets nothing."""
+    workers = min(workers, places)
+    return [places // workers + (number < places % workers) for number in range(workers)]
+
+
+def _hear(results: Connection, loop: asyncio.AbstractEventLoop, take: Callable[[_Message], None]) -> None:
+    """Thread of the parent: pass on what a worker says."""
+    with suppress(RuntimeError):  # the loop was closed: nobody is interested any more
+        try:
+            while True:
+                loop.call_soon_threadsafe(take, results.recv())
+        except (EOFError, OSError):
+            loop.call_soon_threadsafe(take, _Gone())
+
+
+# In the worker
+
+
+def _work(jobs: Connection, results: Connection, benchmark: str, crew: Crew, path: Path, places: int) -> None:
+    """Main function of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        asyncio.run(_serve(jobs, results, benchmark, crew, path, places))
+    except asyncio.CancelledError:
+        pass  # the parent has closed the pipe
+    except (AskbackError, LogError) as error:
+        _say(results, _Failed(isinstance(error, LogError), str(error)))
+    except Exception:
+        _say(results, _Failed(False, f"A worker process failed:\n{traceback.format_exc()}"))
+
+
+def _say(results: Connection, message: _Message) -> None:
+    with suppress(BrokenPipeError):
+        results.send(message)
+
+
+async def _serve(
+    jobs: Connection, results: Connection, benchmark: str, crew: Crew, path: Path, places: int
+) -> None:
+    loop, serving = asyncio.get_running_loop(), asyncio.current_task()
+    assert serving is not None
+    given: asyncio.Queue[Job | None] = asyncio.Queue()
+    _in_thread(_obey, jobs, loop, given.put_nowait, serving.cancel)
+
+    def tell(ending: Ending, scores: Sequence[Score]) -> None:
+        _say(results, _Played(ending, tuple(scores)))
+
+    async with LogWriter(path, durable=False) as log, crew(log, places) as seats:
+        _say(results, _Ready())
+        await play_jobs(load_room(benchmark), seats, log, given.get, places=places, tell=tell)
+
+
+def _obey(
+    jobs: Connection,
+    loop: asyncio.AbstractEventLoop,
+    take: Callable[[Job | None], None],
+    stop: Callable[[], object],
+) -> None:
+    """Thread of a worker: take jobs in; when the pipe closes, stop, and see to it that the process ends."""
+    try:
+        while True:
+            loop.call_soon_threadsafe(take, jobs.recv())
+    except (EOFError, OSError):
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(stop)
+        time.sleep(_GRACE)
+        os._exit(1)
+
+
+def _in_thread(function: Callable[..., None], *arguments: Any) -> None:
+    threading.Thread(target=function, args=arguments, name=function.__name__, daemon=True).start()
+
+
+# How processes are started
+
+
+def _launch(process: Any) -> None:
+    """Start `process`. It, and the server it is forked off, inherit that Ctrl-C is not for them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        process.start()
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _context(benchmark: str, crew: Crew) -> ForkServerContext | SpawnContext:
+    """Workers are forked off a server that has imported everything once, where there is such a thing.
+
+    Forking this process itself would copy its threads' locks, and importing takes a worker two seconds.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    room = type(load_room(benchmark)).__module__
+    context.set_forkserver_preload([__name__, room, type(crew).__module__, *_start_file_imports()])
+    return context
+
+
+def _start_file_imports() -> Iterator[str]:
+    """What the program's start file imports: every worker runs that file's top level again."""
+    for value in vars(sys.modules["__main__"]).values():
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(name, str) and name in sys.modules and name != "__main__":
+            yield name

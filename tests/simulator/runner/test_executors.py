@@ -1,0 +1,139 @@
+"""Runs shared by several processes. The first test that starts one waits for the imports of all."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from dataclasses import asdict
+
+import pytest
+
+from logs import LogError, LogReader, LogWriter
+from simulator.clarq.room import ROOM
+from simulator.runner.batch import run_batch
+from simulator.runner.build import NamedCrew, build_plan
+from simulator.runner.executors import WorkerFailed, Workers
+from trees.builtin import load_builtin
+
+TASKS = [*load_builtin("en")[:5], *load_builtin("zh")[:1]]
+CREW = NamedCrew(benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"})
+
+
+async def play(path, *, workers, concurrency=4, crew=CREW, on_progress=lambda tally: None):
+    """Play the run on, in one process (0) or in workers; its tally."""
+    async with LogWriter(path, durable=False) as log, CREW(log, 1) as seats:
+        with LogReader(path) as reader:
+            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3, repeats=2, name="run")
+            shared = Workers(
+                benchmark="clarq", crew=crew, path=path, workers=workers, concurrency=concurrency
+            )
+            return await run_batch(
+                plan, log, reader, executor=shared if workers else None, on_progress=on_progress
+            )
+
+
+def contents(path):
+    """What was played and scored, without times and without the order of rows."""
+    with LogReader(path) as reader:
+        scores = {(s.episode_id, s.metric): (s.value, s.details) for s in reader.scores(run_id="run")}
+        turns = {
+            (turn.episode_id, turn.number): (turn.seat, turn.text, turn.payload)
+            for played in reader.turns_of_run("run")
+            for turn in played.turns
+        }
+        episodes = {e.id: {**asdict(e), "created_at": ""} for e in reader.episodes("run")}
+        endings = {end.episode_id: end.status for end in reader.endings("run").values()}
+    return episodes, turns, scores, endings
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The same run in one process."""
+    path = tmp_path_factory.mktemp("alone") / "log.sqlite"
+    asyncio.run(play(path, workers=0))
+    return contents(path)
+
+
+def gone():
+    """Whether every worker has ended."""
+    return not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize(("workers", "concurrency"), [(1, 4), (2, 5), (3, 3)])
+async def test_who_plays_changes_nothing(log_path, alone, workers, concurrency):
+    told, processes = [], 0
+
+    def on_progress(tally):
+        nonlocal processes
+        told.append(tally.done)
+        processes = max(processes, len(multiprocessing.active_children()))
+
+    tally = await play(log_path, workers=workers, concurrency=concurrency, on_progress=on_progress)
+    assert contents(log_path) == alone
+    assert told == list(range(2 * len(TASKS) + 1))
+    assert (tally.planned, tally.done, len(tally.scores["success"])) == (12, 12, 12)
+    assert processes == workers
+    assert gone()
+
+
+async def test_no_more_workers_than_places(log_path):
+    most = 0
+
+    def on_progress(tally):
+        nonlocal most
+        most = max(most, len(multiprocessing.active_children()))
+
+    await play(log_path, workers=5, concurrency=2, on_progress=on_progress)
+    assert most == 2
+
+
+async def test_a_finished_run_starts_nobody(log_path, alone):
+    await play(log_path, workers=0)
+    assert (await play(log_path, workers=2)).done == 12
+    assert contents(log_path) == alone
+
+
+async def test_a_run_that_is_stopped_goes_on_in_any_number_of_processes(log_path, alone):
+    task = asyncio.current_task()
+
+    def stop(tally):
+        if tally.done and tally.done % 3 == 0:
+            task.cancel()
+
+    for workers in (2, 1, 3):
+        with pytest.raises(asyncio.CancelledError):
+            await play(log_path, workers=workers, on_progress=stop)
+        task.uncancel()
+        assert gone()
+    await play(log_path, workers=2)
+    assert contents(log_path) == alone
+
+
+async def test_a_worker_that_is_killed_stops_the_run_which_can_be_continued(log_path, alone):
+    def kill(tally):
+        if tally.done == 2:
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+
+    with pytest.raises(WorkerFailed, match=r"signal 9.*same command continues"):
+        await play(log_path, workers=2, on_progress=kill)
+    assert gone()
+    await play(log_path, workers=2)
+    assert contents(log_path) == alone
+
+
+async def test_a_crew_that_cannot_be_seated_says_why(log_path):
+    crew = NamedCrew(benchmark="clarq", names={"seeker": "offline/nobody", "provider": "offline/experts"})
+    with pytest.raises(WorkerFailed, match="offline/nobody"):
+        await play(log_path, workers=2, crew=crew)
+    assert gone()
+
+
+async def test_a_log_that_cannot_be_written_stops_the_run(log_path, tmp_path):
+    (tmp_path / "folder").mkdir()
+    async with LogWriter(log_path, durable=False) as log, CREW(log, 1) as seats:
+        with LogReader(log_path) as reader:
+            plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3)
+            shared = Workers(benchmark="clarq", crew=CREW, path=tmp_path / "folder", workers=2, concurrency=2)
+            with pytest.raises(LogError, match="folder"):
+                await run_batch(plan, log, reader, executor=shared)
+    assert gone()
