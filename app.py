@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from logs import LogError, LogReader, LogWriter
-from logs.cli import export_command, log_app
+from logs.cli import LogOption, export_command, log_app
 from logs.paths import default_path
 from personas.templates import TemplateError
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.commands import check, data_app
-from simulator.clarq.run_command import LogOption, import_results_command, run_clarq, score_command
+from simulator.clarq.run_command import import_results_command, run_clarq, score_command
 from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.errors import AskbackError, InputError
