@@ -13,7 +13,7 @@ from simulator.clarq.graph import PROVIDER
 from simulator.clarq.report import Scored
 from simulator.clarq.review import REVIEW_SUCCESS, Failure, ProviderMark, Review, read_reviews
 from simulator.clarq.score import SUCCESS
-from simulator.stats import LEVEL, RESAMPLES, Interval, cluster_bootstrap
+from simulator.stats import LEVEL, RESAMPLES, Interval, cluster_bootstrap, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
 Reviews = Mapping[tuple[str, str], Review]
@@ -32,7 +32,8 @@ class ErrorRate:
     Attributes:
         error: ``type_1``, ``type_2`` or ``hallucination``.
         count: turns marked so.
-        per_100: errors per 100 provider turns, with an interval from resampling whole clusters.
+        per_100: errors per 100 provider turns, with an interval from resampling whole clusters; Wilson's
+            where there is no error.
     """
 
     error: str
@@ -186,8 +187,11 @@ def _yes(said: bool) -> str:
 
 
 def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> ErrorRate:
-    interval = cluster_bootstrap([100.0 * one for one in wrong], clusters)
-    return ErrorRate(error, sum(wrong), interval)
+    if any(wrong):
+        return ErrorRate(error, sum(wrong), cluster_bootstrap([100.0 * one for one in wrong], clusters))
+    # Resampling what never happened would claim certainty.
+    none = wilson(0, len(wrong))
+    return ErrorRate(error, 0, Interval(0.0, 100 * none.low, 100 * none.high, none.n))
 
 
 def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:

@@ -259,7 +259,7 @@ def opened_before(replay: Replay, number: int) -> bool:
 def next_unreviewed(
     episode_ids: Sequence[str], reviews: Mapping[tuple[str, str], Review], annotator: str
 ) -> str | None:
-    """The dialogue to review next: one that `annotator` has begun, else the first new one; None if none is left.
+    """The dialogue to review next: one that `annotator` has begun, else the first new one, else None.
 
     Every reviewer goes through a run in its order, so that the second meets what the first has reviewed.
     """

@@ -1,3 +1,4 @@
+import json
 import re
 import sqlite3
 
@@ -132,6 +133,19 @@ def test_a_review_by_keyboard_alone_survives_the_server(runs, open_page):
     assert page.input_value('[data-note="4"]') == "0 1 2 s f: words, no marks"
     page.keyboard.press("n")
     assert page.evaluate("document.activeElement.dataset.note") == "4"
+
+
+def test_marks_made_in_haste_build_on_each_other(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=hasty")
+    page.wait_for_selector("[data-review]")
+    for key in ("ArrowRight", "2", "h", "ArrowRight", "0", "s"):
+        page.keyboard.press(key)
+    page.wait_for_selector('[data-act=success][data-value="1"][aria-pressed=true]')
+    values = [json.loads(value) for _, _, value in marks(runs, "hasty")]
+    assert [value.get("type") for value in values] == [2, 2, 0, None]
+    assert [value.get("hallucination") for value in values] == [False, True, False, None]
+    assert values[-1] == {"success": True}
 
 
 def test_shortcuts_can_be_switched_off(runs, open_page):

@@ -59,8 +59,10 @@ def research_mount(writer: LogWriter, reader: LogReader, *, home: Path, password
 
 def create_research(calls: Calls) -> gr.Blocks:
     """Runs and Review: one HTML component. The browser asks for its markup; ``/config`` holds none of it."""
+    blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
+            value='<div class="rs-boot"></div>',
             elem_classes=["ab", "ab-stage"],
             apply_default_css=False,
             head=_head(),
@@ -110,7 +112,9 @@ def _head() -> str:
     plotly = f"{RESEARCH}/assets/plotly.js?v={version('plotly')}"
     return (
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
-        f'<script src="{_versioned("research.js")}" data-plotly="{plotly}"></script>'
+        f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
+        f'<script src="{_versioned("research-marks.js")}"></script>'
+        f'<script src="{_versioned("research.js")}"></script>'
     )
 
 

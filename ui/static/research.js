@@ -1,40 +1,16 @@
-// The browser's part of the researchers' pages: asks the server for the page at its address, draws plots,
-// follows runs that are being played, steps through dialogues, and sends the marks of a review.
+// The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
+// that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks.
 "use strict";
 
 window.askbackResearch = (() => {
-  const PLOTLY = document.currentScript?.dataset.plotly || "/research/assets/plotly.js";
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
   const PATHS = ["/research", "/research/review"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-  const key = () => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join("-");
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
   const write = (name, value) => { try { localStorage.setItem(name, value); } catch { /* lasts as long as the page */ } };
-
-  let plotly = null;
-  function loadPlotly() {
-    plotly ??= new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = PLOTLY;
-      script.onload = () => resolve(window.Plotly);
-      script.onerror = () => { plotly = null; reject(new Error("plotly")); };
-      document.head.append(script);
-    });
-    return plotly;
-  }
-
-  // A figure names CSS variables where it means colours.
-  function painted(value, style) {
-    if (typeof value === "string" && value.startsWith("--")) return style.getPropertyValue(value).trim();
-    if (Array.isArray(value)) return value.map((one) => painted(one, style));
-    if (value && typeof value === "object") {
-      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, painted(one, style)]));
-    }
-    return value;
-  }
 
   class Desk {
     constructor(element, props, server) {
@@ -47,6 +23,7 @@ window.askbackResearch = (() => {
       this.stepOf = null;
       this.newest = 0;
       this.notes = new Map();
+      this.pending = new Map();
       this.queue = Promise.resolve();
       element.addEventListener("click", (event) => this.onClick(event));
       element.addEventListener("submit", (event) => this.onSubmit(event));
@@ -178,24 +155,9 @@ window.askbackResearch = (() => {
       this.filterList();
     }
 
-    // ---- plots
-
-    async draw() {
+    draw() {
       const places = this.all("[data-figure]").filter((place) => this.figures[place.dataset.figure]);
-      if (!places.length) return;
-      let library;
-      try { library = await loadPlotly(); } catch {
-        for (const place of places) place.textContent = this.root.dataset.figureFailed;
-        return;
-      }
-      const style = getComputedStyle(document.body);
-      for (const place of places) {
-        if (!place.isConnected) continue;
-        const figure = painted(this.figures[place.dataset.figure], style);
-        figure.layout.font = { ...figure.layout.font, family: style.getPropertyValue("--ab-sans").trim() || "sans-serif" };
-        figure.layout.height = place.clientHeight;
-        await library.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true, locale: "en" });
-      }
+      return askbackPlots.draw(places, this.figures, this.root?.dataset.figureFailed);
     }
 
     // ---- runs that are being played
@@ -309,69 +271,6 @@ window.askbackResearch = (() => {
       if (next !== undefined) this.goTo(next);
     }
 
-    // ---- marks: one after the other, and shown as saved only when the server says so
-
-    mark(data) {
-      const stage = this.one("[data-review]");
-      const call = { key: key(), episode: stage.dataset.episode, path: location.pathname, query: location.search.slice(1), ...data };
-      this.saving("saving");
-      this.queue = this.queue.then(async () => {
-        const answer = await this.insist(call);
-        if (!answer?.saved) { this.saving("unsaved", answer?.problem); await this.load({ quiet: true }); this.saving("unsaved", answer?.problem); return; }
-        if (this.one("[data-review]")?.dataset.episode === call.episode) await this.show(answer);
-        this.saving("saved");
-      });
-      return this.queue;
-    }
-
-    async insist(call) {
-      for (const pause of [300, 800, 1500, 3000]) {
-        try { return await this.ask("mark", call); } catch {
-          if (await this.refused()) return null;
-          await sleep(pause);
-        }
-      }
-      return null;
-    }
-
-    saving(state, problem = "") {
-      const place = this.one("[data-save]");
-      if (!place) return;
-      place.className = `rs-save rs-save-${state}`;
-      place.textContent = `${this.root.dataset[state]}${problem ? ` ${problem}` : ""}`;
-    }
-
-    markState(turn) {
-      const pressed = (selector) => this.one(`[data-turn="${turn}"]${selector}[aria-pressed="true"]`);
-      return {
-        what: "provider",
-        turn,
-        type: Number(pressed("[data-mark=type]")?.dataset.value || 0),
-        node: pressed("[data-mark=node]")?.dataset.value || null,
-        hallucination: Boolean(pressed("[data-mark=hallucination]")),
-      };
-    }
-
-    onMark(button) {
-      const turn = Number(button.dataset.turn);
-      const state = this.markState(turn);
-      if (button.dataset.mark === "type") { state.type = Number(button.dataset.value); state.node = null; }
-      if (button.dataset.mark === "node") state.node = button.dataset.value || null;
-      if (button.dataset.mark === "hallucination") state.hallucination = !state.hallucination;
-      this.mark(state);
-    }
-
-    unsavedNote() { return this.all("[data-note]").some((field) => field.value !== field.dataset.savedText); }
-
-    saveNote(field) {
-      const turn = field.dataset.note;
-      const text = field.value;
-      // Leaving the field and pressing the button both ask for it.
-      if (text === field.dataset.savedText || this.notes.get(turn) === text) return;
-      this.notes.set(turn, text);
-      this.mark({ what: "note", text, turn: turn === "" ? null : Number(turn) }).then(() => this.notes.delete(turn));
-    }
-
     shortcuts() {
       const box = this.one("[data-shortcuts]");
       if (box) box.checked = read(SHORTCUTS) !== "off";
@@ -461,6 +360,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
+    Object.assign(Desk.prototype, askbackMarks);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -14,7 +14,7 @@ from simulator.clarq.agreement import (
 from simulator.clarq.report import score_run
 from simulator.clarq.review import DONE, PROVIDER_ERROR, REVIEW_SUCCESS, SEEKER_FAILURE
 from simulator.clarq.score import SUCCESS
-from simulator.stats import cohen_kappa
+from simulator.stats import cohen_kappa, wilson
 
 
 def turns(episode, count):
@@ -81,7 +81,9 @@ def test_a_correction_takes_the_error_back(marks):
     marks.error("a", "ann", 2, type=1)
     marks.error("a", "ann", 2, type=0)
     marks.done("a", "ann")
-    assert [rate.count for rate in error_rates(marks.rows, TURNS).rates] == [0, 0, 0]
+    rates = error_rates(marks.rows, TURNS).rates
+    assert [(rate.count, rate.per_100.value, rate.per_100.low) for rate in rates] == [(0, 0, 0)] * 3
+    assert rates[0].per_100.high == pytest.approx(100 * wilson(0, 4).high)
 
 
 def test_clusters_can_be_larger_than_a_dialogue(marks):
