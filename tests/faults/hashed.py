@@ -1,0 +1,74 @@
+"""A scripted model whose answers are drawn from a hash of the prompt, and a crew that tells what is on disk.
+
+An episode that went on from anything but what had been logged would take another course at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from logs import LogWriter
+from logs.rows import Turn
+from simulator.models import ModelOptions, Request
+from simulator.runner.build import NamedCrew
+
+LATENCY = 0.002
+CREW = NamedCrew(benchmark="clarq", names={"seeker": "offline/script", "provider": "offline/script"})
+
+
+def digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
+
+
+def answer(request: Request) -> str | dict[str, Any]:
+    """What the model says to `request`."""
+    chance = digest(f"{request.purpose} {request.repeat} {request.messages[-1].content}")
+    match request.purpose:
+        case "seeker":
+            bye = request.turn_number and request.turn_number > 6 and chance[0] < 40
+            return "Thank you, goodbye!" if bye else f"Tell me more about point {chance.hex()}, will you?"
+        case "provider.opening":
+            return {"reason": chance.hex(), "relevant": chance[0] > 60}
+        case "provider.type":
+            return {"reason": chance.hex(), "type": 1 + chance[0] % 6}
+        case "provider.repeated":
+            return {"reason": chance.hex(), "repeated": chance[0] > 127}
+        case "provider.node" | "provider.node_again" | "provider.assumption":
+            return {"analysis": chance.hex(), "answers": chance[0] > 160}
+    return f"Look at your list once more, at number {chance.hex()}."
+
+
+@dataclass(frozen=True)
+class TellingCrew:
+    """`CREW`, which writes a line to stdout for the process it sits in and for every turn on disk.
+
+    ``crew PID`` and ``turn EPISODE NUMBER DIGEST``. A written line stays, even if its writer is killed
+    the moment after.
+    """
+
+    @asynccontextmanager
+    async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[Any]:
+        put = log.put
+
+        def telling_put(row: Any) -> Any:
+            future = put(row)
+            if isinstance(row, Turn):
+                line = f"turn {row.episode_id} {row.number} {digest(row.text).hex()}"
+                future.add_done_callback(lambda done: done.exception() or say(line))
+            return future
+
+        log.put = telling_put  # type: ignore[method-assign]
+        models = ModelOptions(script=answer, latency=LATENCY)
+        crew = NamedCrew(benchmark=CREW.benchmark, names=CREW.names, models=models)
+        async with crew(log, places) as seats:
+            say(f"crew {os.getpid()}")
+            yield seats
+
+
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())

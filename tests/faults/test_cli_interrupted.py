@@ -1,0 +1,117 @@
+"""The command line, stopped with Ctrl-C or killed, and given again."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from logs import LogError, LogReader
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [
+    *(sys.executable, str(ROOT / "app.py"), "run", "clarq", "--run", "night", "--repeat", "4"),
+    *("--seeker", "offline/seeker", "--provider", "offline/experts"),
+]
+PLANNED = 4 * 62
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look at processes"),
+]
+
+
+def start(log: Path, home: Path, workers: int) -> subprocess.Popen[str]:
+    """The command, in a process group of its own, as a shell would start it."""
+    return subprocess.Popen(
+        [*COMMAND, "--workers", str(workers), "--log", str(log)],
+        env=os.environ | {"ASKBACK_HOME": str(home), "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def report(output: str) -> str:
+    """What was printed, without the log's path and the progress bar, which shows times."""
+    return "".join(line for line in output.splitlines(True) if not re.match("run |dialogues ", line))
+
+
+def endings(log: Path) -> int:
+    with suppress(LogError), LogReader(log) as reader:
+        return len(reader.endings("night"))
+    return 0
+
+
+def wait_for(count: int, log: Path, process: subprocess.Popen[str]) -> None:
+    """Until `count` dialogues have ended, and the run goes on."""
+    deadline = time.monotonic() + 60
+    while endings(log) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run does not get on"
+        time.sleep(0.01)
+
+
+def members(group: int) -> list[int]:
+    """The processes of a group that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, pgrp = path.read_text().rpartition(")")[2].split()[:3]
+            if int(pgrp) == group and state != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("whole")
+    out, err = (process := start(folder / "log.sqlite", folder, 1)).communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    assert f"{PLANNED} completed" in out
+    return report(out)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stopped_with_ctrl_c_and_given_again(tmp_path: Path, uninterrupted: str, workers: int) -> None:
+    log = tmp_path / "log.sqlite"
+    process = start(log, tmp_path, workers)
+    wait_for(20, log, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+    assert "The same command continues." in out
+    assert members(process.pid) == []
+    before = endings(log)
+    assert 20 <= before < PLANNED
+    out, err = (process := start(log, tmp_path, workers)).communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    assert report(out) == uninterrupted
+    with LogReader(log) as reader:
+        assert len(reader.episodes("night")) == PLANNED
+        assert [run.id for run in reader.runs()] == ["night"]
+
+
+def test_killed_no_process_stays_behind(tmp_path: Path, uninterrupted: str) -> None:
+    log = tmp_path / "log.sqlite"
+    process = start(log, tmp_path, 2)
+    wait_for(20, log, process)
+    assert len(members(process.pid)) > 2
+    process.kill()
+    process.communicate(timeout=30)
+    deadline = time.monotonic() + 30
+    while left := members(process.pid):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.02)
+    assert endings(log) < PLANNED
+    out, err = (process := start(log, tmp_path, 1)).communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    assert report(out) == uninterrupted
