@@ -92,9 +92,9 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     return tuple(sorted(scored, key=_place))
 
 
-def report(reader: LogReader, run_id: str) -> Report:
-    """The report of a run."""
-    scored = score_run(reader, run_id)
+def report(reader: LogReader, run_id: str, scored: Sequence[Scored] | None = None) -> Report:
+    """The report of a run; `scored` spares scoring it again."""
+    scored = score_run(reader, run_id) if scored is None else scored
     endings = reader.endings(run_id)
     episodes = reader.episodes(run_id, latest=True)
     statuses: dict[str, int] = {}

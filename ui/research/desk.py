@@ -174,12 +174,13 @@ class Desk:
         return int(counts[0]), int(counts[1]), int(counts[2])
 
     def _read(self, run: Run) -> RunData:
+        scored = score_run(self.reader, run.id)
         return RunData(
             run=run,
             played={played.episode.id: played for played in self.reader.turns_of_run(run.id)},
             endings=self.reader.endings(run.id),
-            scored=score_run(self.reader, run.id),
-            report=report(self.reader, run.id),
+            scored=scored,
+            report=report(self.reader, run.id, scored),
             judgments=tuple(self.reader.judgments(run_id=run.id)),
             usage=tuple(self.reader.usage(run.id)),
             tasks={item.hash: task_from_json(item.data) for item in self.reader.items(run.id)},

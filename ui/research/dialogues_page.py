@@ -98,8 +98,8 @@ def dialogues_page(visit: Visit, card: RunCard, data: RunData, dialogue: Dialogu
 
 
 def entries(t: Strings, data: RunData) -> list[Entry]:
-    """All dialogues of a run, in its order."""
-    return [_entry(t, data, id) for id in data.played]
+    """All dialogues of a run: the scored ones in the report's order, then the others."""
+    return [_entry(t, data, id) for id in dict.fromkeys((*data.by_id, *data.played))]
 
 
 def _entry(t: Strings, data: RunData, id: str) -> Entry:
