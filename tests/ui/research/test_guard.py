@@ -1,6 +1,5 @@
-import gc
+import asyncio
 import time
-import warnings
 
 import pytest
 from fastapi import FastAPI
@@ -33,13 +32,12 @@ class NoSessions:
 
 
 def app(bench, home, password=None) -> FastAPI:
-    with warnings.catch_warnings():
-        # Gradio leaves event loops and sockets to the garbage collector when it is mounted.
-        warnings.simplefilter("ignore", ResourceWarning)
+    async def make() -> FastAPI:
         mount = research_mount(bench.writer, bench.reader, home=home, password=password)
-        made = create_server(NoSessions(), home=home, mounts=[mount])
-        gc.collect()
-    return made
+        return create_server(NoSessions(), home=home, mounts=[mount])
+
+    # Outside a running loop Gradio makes loops that nobody closes.
+    return asyncio.run(make())
 
 
 def client(app, address="127.0.0.1", host="127.0.0.1:7860"):
