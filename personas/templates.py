@@ -133,6 +133,18 @@ def list_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tup
     return tuple(_load(override, name, language).info for name, language in _names(override))
 
 
+def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | None = None) -> str:
+    """One short hash (12 hex digits) over the versions of all templates of `benchmark`, overrides included.
+
+    Raises:
+        TemplateError: if one of them is malformed.
+    """
+    infos = list_templates(override_dir=override_dir)
+    of_benchmark = [info for info in infos if info.name.startswith(f"{benchmark}/")]
+    lines = (f"{info.name}.{info.language} {info.version}" for info in of_benchmark)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
 def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
     """What is wrong with the templates, one sentence each, naming the file.
 

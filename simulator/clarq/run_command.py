@@ -15,6 +15,7 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
+from personas.templates import versions_digest
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.importer import import_results
@@ -107,7 +108,12 @@ def run_clarq(
     wanted = _Wanted(
         crew=NamedCrew(benchmark=ROOM.name, names=seats, options=options, models=models),
         items=tuple(items),
-        config={"data": data, "languages": list(languages), "base_url": base_url},
+        config={
+            "data": data,
+            "languages": list(languages),
+            "base_url": base_url,
+            "prompts": versions_digest(ROOM.name),
+        },
         options=options,
         seed=seed,
         repeats=repeat,
@@ -147,6 +153,7 @@ async def _run(wanted: _Wanted, console: Console) -> str:
                 await _judge(
                     plan.run.id, wanted.judge, replace(wanted.crew.models, recorder=log.put), reader, log
                 )
+                _rescore(plan.run.id, reader, log)
     return plan.run.id
 
 
@@ -212,13 +219,18 @@ def score_command(
                     recorder=writer.put,
                 )
                 asyncio.run(_judge(run, judge, options, reader, writer))
-            for one in score_run(reader, run):
-                for row in score_rows(one.episode.id, one.scores):
-                    writer.put(row)
+            _rescore(run, reader, writer)
         if as_json:
             console.print_json(data=report_json(report(reader, run)))
         else:
             print_report(console, report(reader, run), reader.usage(run))
+
+
+def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
+    """Append the scores of a run as they follow from its turns and judgments now."""
+    for one in score_run(reader, run_id):
+        for row in score_rows(one.episode.id, one.scores):
+            log.put(row)
 
 
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:

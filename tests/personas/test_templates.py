@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from personas import templates
-from personas.templates import TemplateError, check_templates, describe, forget, list_templates, render
+from personas.templates import (
+    TemplateError,
+    check_templates,
+    describe,
+    forget,
+    list_templates,
+    render,
+    versions_digest,
+)
 
 BACKGROUND = "clarq/seeker_background"
 VARIABLES = {"role": "miller", "task": "grinding rye", "items": ["a sack"], "skills": [], "scenes": ["Mill"]}
@@ -140,3 +148,11 @@ def test_background_speaks_of_the_sections_present_only(
         assert (f"<{key}>" in text) == (key in present)
     assert all(word in text for word in words[3:])
     assert "\n\n\n" not in text
+
+
+def test_the_digest_of_a_benchmark_changes_with_any_of_its_templates(tmp_path: Path) -> None:
+    plain = versions_digest("clarq")
+    assert plain == versions_digest("clarq")
+    (tmp_path / "clarq").mkdir()
+    (tmp_path / "clarq" / "greeting.en.jinja").write_text("Good day.", encoding="utf-8")
+    assert versions_digest("clarq", override_dir=tmp_path) != plain
