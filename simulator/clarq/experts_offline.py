@@ -8,15 +8,13 @@ detail that some node answers is always heard as one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-
-import numpy as np
 
 from personas.templates import render
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
-from simulator.clarq.features import Reading, indexed
-from simulator.clarq.lexical import terms
-from simulator.clarq.ranker import Ranker, load_ranker
+from simulator.clarq.features import Reading
+from simulator.clarq.lexical import topics
+from simulator.clarq.ranker import Coefficients, Ranker, load_ranker
+from simulator.clarq.task_index import indexed
 from trees import Node
 
 _TEMPLATES = {
@@ -66,7 +64,7 @@ class OfflineExperts:
     async def relevant(self, situation: Situation) -> Verdict:
         """Yes if the utterance names anything of the task or asks for help with one."""
         task, said = situation.task, situation.utterance
-        about = indexed(task).about & set(terms(said, task.language))
+        about = indexed(task).about & topics(said, task.language)
         if about:
             return Verdict(True, f"speaks of: {', '.join(sorted(about)[:5])}")
         if asks := _ASKS_FOR_HELP[task.language].search(said):
@@ -74,107 +72,93 @@ class OfflineExperts:
         return Verdict(False, "neither names anything of the task nor asks for help with it")
 
     async def hear(self, situation: Situation) -> Heard:
-        """The type: answerable if the ranker would give a node, else by the look of the utterance."""
+        """The type: answerable if some node would be given, else by the look of the utterance."""
         reading = Reading(situation)
-        winner = self._winner(reading)
-        if winner is not None:
-            return Heard(TurnType.ANSWERABLE, f"node {winner} answers it")
+        if reading.available:
+            single, several = self._single(reading), self._several(reading)
+            if suitable := ([single] if single else several):
+                return Heard(TurnType.ANSWERABLE, f"node {suitable[0]} answers it")
         return unanswered_type(situation, reading)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """The node most likely to be the first suitable one, unless Response II is likelier still."""
+        """The likeliest outcome of the walk; as the multi-info provider, every node likelier than not."""
         reading = Reading(situation)
-        chances, alone = self._chances(reading)
-        noted = {
-            "chances": {
-                i: round(float(c), 3) for i, c in zip([*reading.available, "II"], chances, strict=True)
-            },
-            "suitable": {i: round(float(c), 3) for i, c in zip(reading.available, alone, strict=True)},
-        }
-        winner = self._winner(reading)
-        if winner is None:
-            return Choice((), "no available node answers what was asked", noted)
-        if not multi:
-            return Choice((winner,), f"node {winner} answers what was asked", noted)
-        threshold = self._ranker.multi_threshold
-        chosen = tuple(
-            index
-            for index, chance in zip(reading.available, alone, strict=True)
-            if index == winner or chance >= threshold
-        )
-        return Choice(chosen, f"nodes {', '.join(chosen)} answer what was asked", noted)
+        if not reading.available:
+            return Choice((), "nothing is available")
+        single = self._single(reading)
+        chosen = tuple(self._several(reading)) if multi else tuple(filter(None, [single]))
+        details = {"chances": self._chances(reading)}
+        if not chosen:
+            return Choice((), "no available node answers what was asked", details)
+        which = f"node{'s' if len(chosen) > 1 else ''} {', '.join(chosen)}"
+        return Choice(chosen, f"{which} answer{'' if len(chosen) > 1 else 's'} what was asked", details)
 
     async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
         """Nothing around the nodes' own words."""
         return Wording()
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """A line for the type, in one of several wordings; not the one said last if that can be helped."""
+        """A line for the type, in one of several wordings; not one said just before if that can be helped."""
         language = situation.task.language
-        before = {line.text for line in situation.lines[-4:] if line.seat == "provider"}
-        variables = _quoted(situation) if type is TurnType.REPEATED else {}
+        before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
+        said = _said_already(situation) if type is TurnType.REPEATED else ""
         text = ""
         for offset in range(_VARIANTS):
-            variant = (situation.seed + offset) % _VARIANTS
-            text = render(_TEMPLATES[type], language, {"variant": variant, **variables}).text
+            variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": said}
+            text = render(_TEMPLATES[type], language, variables).text
             if text not in before:
                 break
         return text
 
-    def _chances(self, reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-        features = reading.features()
-        return self._ranker.chances(features), self._ranker.suitable(features)
+    def _coefficients(self, reading: Reading) -> Coefficients:
+        return self._ranker.explained if reading.index.explained else self._ranker.bare
 
-    def _winner(self, reading: Reading) -> str | None:
-        if not reading.available or not asks_about_task(reading):
-            return None
-        best = int(np.argmax(self._ranker.chances(reading.features())))
-        return reading.available[best] if best < len(reading.available) else None
+    def _chances(self, reading: Reading) -> dict[str, float]:
+        """Chance of each available node to be the one given; ``II`` for a Response II."""
+        chances = self._coefficients(reading).chances(reading.features())
+        return {
+            name: round(float(chance), 3)
+            for name, chance in zip([*reading.available, "II"], chances, strict=True)
+        }
 
+    def _single(self, reading: Reading) -> str | None:
+        best = self._coefficients(reading).likeliest(reading.features())
+        return None if best < 0 else reading.available[best]
 
-def asks_about_task(reading: Reading) -> bool:
-    """Whether the utterance asks for something of the task: what the ranker takes for granted.
-
-    The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
-    answered. On the published dialogues this rule changes nothing.
-    """
-    said, language = set(terms(reading.utterance, reading.language)), reading.language
-    if said & reading.index.about:
-        return bool(reading.asked) or bool(_ASKS[language].search(reading.utterance))
-    # A single character is a Chinese verb at most ("do", "go").
-    return max(map(len, said), default=0) <= 1 and bool(_POINTS_BACK[language].search(reading.utterance))
+    def _several(self, reading: Reading) -> list[str]:
+        coefficients = self._coefficients(reading)
+        logits = coefficients.logits(reading.features()) + coefficients.multi
+        return [index for index, logit in zip(reading.available, logits, strict=True) if logit > 0]
 
 
 def unanswered_type(situation: Situation, reading: Reading) -> Heard:
     """The type of an utterance that no available node answers."""
-    said = set(terms(reading.utterance, reading.language))
+    about = reading.index.about
     if not reading.asked:
-        if said & reading.index.about:
+        if reading.stated & about:
             return Heard(TurnType.WHOLE_TASK, "sums up and asks nothing")
         return Heard(TurnType.VAGUE, "asks nothing and names nothing of the task")
     if reading.all_generic:
-        if reading.statements & reading.index.about or reading.confirming:
+        if reading.stated & about or reading.confirming:
             return Heard(TurnType.WHOLE_TASK, "sums up and asks whether that is all")
         return Heard(TurnType.VAGUE, "asks whether there is anything else")
-    if not said & reading.index.about:
+    if not topics(reading.utterance, situation.task.language) & about:
         return Heard(TurnType.UNRELATED, "names nothing of the task")
-    repeated = _most_similar_given(situation, reading)
-    if repeated is not None:
-        return Heard(TurnType.REPEATED, f"node {repeated} has answered it")
+    repeated = _most_like_given(situation, reading)
+    if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
+        return Heard(TurnType.REPEATED, f"node {repeated[0]} has answered it")
     return Heard(TurnType.UNANSWERABLE, "asks for a detail that no available node gives")
 
 
-def _most_similar_given(situation: Situation, reading: Reading) -> str | None:
-    """The given node that the utterance asks about again, if there is one."""
-    given = situation.frontier.given
-    best = max(given, key=lambda index: reading.best[index], default=None)
-    if best is None or reading.best[best] < _REPEATS:
-        return None
-    return best if reading.best[best] >= max(reading.best.values()) else None
+def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float] | None:
+    """The given node that is most like what is asked, and how like."""
+    likeness = reading.likeness.max(axis=0)
+    given = [(index, float(likeness[reading.index.column[index]])) for index in situation.frontier.given]
+    return max(given, key=lambda pair: pair[1], default=None)
 
 
-def _quoted(situation: Situation) -> Mapping[str, str]:
-    """The text that answers the question already: the closest given node's, else the opening's."""
-    reading, tree = Reading(situation), situation.frontier.tree
-    best = max(situation.frontier.given, key=lambda index: reading.best[index], default=None)
-    return {"said": tree.by_index[best].text if best else tree.opening}
+def _said_already(situation: Situation) -> str:
+    """The text that answers what is asked again: the likest given node's, else the opening."""
+    tree = situation.frontier.tree
+    likest = _most_like_given(situation, Reading(situation))
+    return tree.by_index[likest[0]].text if likest else tree.opening

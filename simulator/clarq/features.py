@@ -1,150 +1,195 @@
-"""What the ranker knows of a decision: lexical features of every available node (see `NAMES`).
+"""What the ranker knows of a decision: how each thing the seeker asks compares with each node.
 
-All similarities weigh a term by how few of the task's own nodes use it, so a task needs no corpus. An
-**option** is an entry of the seeker's lists; its **siblings** are the entries of the same list that share
-a term with it (two mines, three woods): a node that names one of several siblings resolves which.
+The seeker's last utterance is cut into **askings**: its question sentences and their clauses (the whole
+utterance if it asks nothing). Every asking is compared with every node of the tree, given ones too: what
+counts is often not how similar they are but whether this node is the one most similar (a **share**: the
+node's value over the largest of all nodes).
+
+An **option** is an entry of the seeker's lists; its **siblings** are the entries of the same list that share
+a topic with it (two mines, three woods). A node that names an option with siblings settles which one to
+take, so it fits a seeker who has noticed that there are several.
+
+All similarities weigh a topic by how few of the task's own nodes use it; no corpus is needed.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
-from simulator.clarq.lexical import clauses, is_question, sentences, terms
-from simulator.clarq.ranker import Floats
-from trees import Frontier, Language, Task, Tree
+from simulator.clarq.focus import asked_kinds, foci
+from simulator.clarq.lexical import clauses, is_question, sentences, topics
+from simulator.clarq.task_index import Floats, indexed
+from trees import Frontier, Language, Tree
 
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same however long the dialogue is
 
-NAMES = (
-    "position", "first", "alone", "similar", "similar_text", "similar_explanation", "covered",
-    "overlap", "similar_clause", "margin_available", "margin_given", "margin_hidden", "best_margin",
-    "best_share", "similar_statements", "names_option", "has_siblings", "asks_kind", "siblings_asked",
-    "option_asked", "option_only_asked", "option_stated", "depth", "child_of_last", "questions", "length",
-    "generic", "confirming", "farewell", "no_question", "all_generic", "turn", "refused_similar",
-    "refused", "waiting", "asked_before", "after_none",
-)  # fmt: skip
+ASKED = (
+    "similar_to_explanation",  # cosine
+    "siblings_named",  # how many siblings of the node's options the asking names, up to 2
+    "topic_share",  # share of the asking's focus that the node covers
+    "focus_share",  # share of likeness to the focus of the explanation
+    "kind_share",  # share of likeness to the kind of thing the node settles
+    "other_kind",  # asks for a kind of thing, and another node settles that kind
+    "only_own_option",  # names what the node will say and none of its siblings
+    "confirming",  # asks whether something is right
+    "first",  # is the first asking
+    "no_question_word",
+    "how_of_a_place",  # asks how, while the node names a place
+    "alternatives",  # offers alternatives (A or B?), siblings of the node's option among them
+    "kind_not_named",  # the node settles a kind of which there are several, and the asking names none of it
+)
+NODE = (
+    "position",  # in the frontier
+    "passed_over",  # turns in which it was available and nothing or a later node was given, up to 3
+    "has_siblings",  # names an option that has siblings
+    "similar",  # cosine with the whole utterance
+)
 
 _GENERIC = {
     "en": re.compile(
         r"anything else|any(?:thing)? (?:other|additional|specific|further|particular)"
-        r"|additional (?:steps|tips|information|advice)|other (?:steps|information|tips)|need to know"
-        r"|should (?:know|be aware)|aware of|precaution",
+        r"|additional (?:steps|tips|information|advice)|other (?:steps|information|tips|details)"
+        r"|need to know|should (?:know|be aware)|aware of|precaution|\btips\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile(r"其他|注意事项|需要注意|特别注意|任何|更多|补充|遗漏"),
+    "zh": re.compile(r"其他|注意事项|需要注意|特别注意|任何|更多|补充|遗漏|还有(?:什么|别的)"),
 }
 _CONFIRMING = {
     "en": re.compile(
-        r"is (?:that|this) (?:correct|right|accurate)|correct\?|right\?|in summary"
-        r"|to (?:confirm|clarify|make sure|ensure|recap|summarize)",
+        r"is (?:that|this|it) (?:correct|right|accurate)|correct\?|right\?|in summary"
+        r"|to (?:confirm|clarify|make sure|ensure|recap|summarize)|did i\b|have i\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile(r"确认|总结|对吗|是吗|正确吗|是这样吗|是否正确"),
+    "zh": re.compile(r"确认|总结|对吗|对吧|是吗|正确吗|是这样吗|是否正确"),
 }
-_FAREWELL = re.compile(r"bye|再见", re.IGNORECASE)
-
-Terms = frozenset[str]
+_ALTERNATIVES = {"en": " or ", "zh": "还是"}
 
 
-@dataclass(frozen=True)
-class Past:
-    """An earlier provider turn after the opening: what was asked, what could be given, what was."""
+class Past(NamedTuple):
+    """An earlier provider turn after the opening: what could be given and what was, as indices."""
 
-    utterance: str
     available: tuple[str, ...]
     given: tuple[str, ...]
 
+    def passed_over(self, node: str) -> bool:
+        """Whether `node` was available and nothing, or a later node, was given."""
+        if node not in self.available:
+            return False
+        order = self.available.index
+        return all(given in self.available and order(given) > order(node) for given in self.given)
+
 
 @dataclass(frozen=True)
-class _Option:
-    kind: str
-    terms: Terms
-    own: Terms  # terms that no other option has
+class Features:
+    """Of one decision.
+
+    Attributes:
+        asked: of every asking and available node; shape (askings, nodes, len(ASKED)).
+        node: of every available node; shape (nodes, len(NODE)).
+    """
+
+    asked: Floats
+    node: Floats
 
 
-class TaskIndex:
-    """A task's texts as weighted terms; built once per task."""
+class Reading:
+    """The seeker's last utterance, cut up and compared with every node of the tree.
 
-    def __init__(self, task: Task) -> None:
-        language = task.language
-        self.texts = {node.index: frozenset(terms(node.text, language)) for node in task.tree.nodes}
-        self.explanations = {
-            node.index: frozenset(terms(node.explanation or "", language)) for node in task.tree.nodes
-        }
-        self.both = {index: self.texts[index] | self.explanations[index] for index in self.texts}
-        self._frequency = Counter(term for document in self.both.values() for term in document)
-        self._nodes = len(self.both)
-        self.options = _options(task, language)
-        background = task.background
-        self.about = frozenset[str]().union(
-            *self.texts.values(),
-            terms(task.tree.opening, language),
-            terms(background.task, language),
-            *(option.terms for option in self.options),
+    Attributes:
+        index: the task's.
+        utterance: what was said.
+        available: indices of the nodes that may be given, in order.
+        asked: the sentences that ask something.
+        stated: the topics of those that do not.
+        all_generic: whether all that is asked is "anything else?" and "is that right?".
+        confirming: whether the utterance asks for confirmation anywhere.
+        likeness: how alike each asking and each node of the tree are; shape (askings, nodes of the tree).
+    """
+
+    def __init__(self, situation: Situation) -> None:
+        language, utterance = situation.task.language, situation.utterance
+        self.index = indexed(situation.task)
+        self.available = tuple(node.index for node in situation.frontier.available)
+        found = sentences(utterance, language)
+        self.asked = tuple(sentence for sentence in found if is_question(sentence, language))
+        self.stated = _topics_of([sentence for sentence in found if sentence not in self.asked], language)
+        self.confirming = bool(_CONFIRMING[language].search(utterance))
+        self.all_generic = bool(self.asked) and all(
+            _GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence)
+            for sentence in self.asked
         )
-        self.named = {index: self._named(text) for index, text in self.texts.items()}
+        self.utterance = utterance
+        self._situation = situation
+        self._askings = _askings(self.asked or (utterance,), language)
+        self._topics = [topics(asking, language) for asking in self._askings]
+        self._rows = self.index.rows([dict.fromkeys(one, 1.0) for one in self._topics])
+        self.likeness = self.index.cosines(self._rows, self.index.both)
 
-    def weight(self, term: str) -> float:
-        """Inverse document frequency over the task's nodes."""
-        frequency = self._frequency.get(term, 0)
-        return math.log(1 + (self._nodes - frequency + 0.5) / (frequency + 0.5))
+    def features(self) -> Features:
+        """The features of the available nodes."""
+        columns = [self.index.column[node] for node in self.available]
+        return Features(self._asked_features()[:, columns], self._node_features(columns))
 
-    def mass(self, document: Iterable[str]) -> float:
-        """Sum of the terms' weights."""
-        return sum(map(self.weight, document))
-
-    def cosine(self, one: Terms, other: Terms) -> float:
-        """Cosine of two weighted term sets, 0 to 1."""
-        shared = sum(self.weight(term) ** 2 for term in one & other)
-        if not shared:
-            return 0.0
-        squares = [sum(self.weight(term) ** 2 for term in document) for document in (one, other)]
-        return shared / math.sqrt(squares[0] * squares[1] + 1e-9)
-
-    def cover(self, question: Terms, document: Terms) -> float:
-        """Weighted share of the question's terms that the document has."""
-        return self.mass(question & document) / (self.mass(question) + 1.0)
-
-    def siblings(self, option: int) -> list[int]:
-        """Options of the same list that share a term with `option`."""
-        mine = self.options[option]
-        return [
-            position
-            for position, other in enumerate(self.options)
-            if position != option and other.kind == mine.kind and other.terms & mine.terms
+    def _asked_features(self) -> Floats:
+        """Of every asking and node of the tree, in the order of `ASKED`."""
+        index, language = self.index, self._situation.task.language
+        focused = [foci(asking, language) for asking in self._askings]
+        weighted = [
+            [focus.weights for focus in found] or [dict.fromkeys(said, 1.0)]
+            for found, said in zip(focused, self._topics, strict=True)
         ]
+        rows = index.rows([weights for group in weighted for weights in group])
+        starts = np.cumsum([0] + [len(group) for group in weighted[:-1]])
+        worded = _column(bool(found) for found in focused)
+        kind = np.maximum.reduceat(index.coverage(rows, index.kinds), starts, axis=0) * worded
+        named = index.named(self._rows)
+        siblings = np.minimum(named @ index.siblings.T, 2)
+        kinds = index.rows([dict.fromkeys(asked_kinds(asking, language), 1.0) for asking in self._askings])
+        settled = kinds.known @ index.asked_kinds > 0
+        columns = (
+            index.cosines(self._rows, index.explanations),
+            siblings,
+            _share(np.maximum.reduceat(index.coverage(rows, index.both), starts, axis=0)),
+            _share(np.maximum.reduceat(index.focus_likeness(rows), starts, axis=0)),
+            _share(kind),
+            settled.any(axis=1, keepdims=True) & ~settled,
+            (named @ index.names.T > 0) & (siblings == 0),
+            _column(bool(_CONFIRMING[language].search(asking)) for asking in self._askings),
+            _column(position == 0 for position in range(len(self._askings))),
+            1 - worded,
+            _column(any(focus.how for focus in found) for found in focused) * index.places,
+            _column(_ALTERNATIVES[language] in asking for asking in self._askings) * (siblings > 0),
+            index.several & (kind == 0) & (siblings == 0),
+        )
+        features = np.empty((*kind.shape, len(ASKED)))
+        for position, column in enumerate(columns):
+            features[:, :, position] = column
+        return features
 
-    def _named(self, text: Terms) -> list[int]:
-        return [i for i, option in enumerate(self.options) if option.own and option.own <= text]
-
-
-def _options(task: Task, language: Language) -> tuple[_Option, ...]:
-    entries = [
-        (kind, frozenset(terms(re.split(r"[(（]", entry)[0], language)))
-        for kind in ("items", "skills", "scenes")
-        for entry in getattr(task.background, kind)
-    ]
-    counts = Counter(term for _, found in entries for term in found)
-    return tuple(
-        _Option(kind, found, frozenset(term for term in found if counts[term] == 1))
-        for kind, found in entries
-    )
-
-
-@lru_cache(maxsize=512)
-def indexed(task: Task) -> TaskIndex:
-    """The task's index, made once for the tasks in play."""
-    return TaskIndex(task)
+    def _node_features(self, columns: Sequence[int]) -> Floats:
+        """Of every available node, in the order of `NODE`."""
+        past = past_turns(self._situation)
+        said = self.stated.union(*self._topics)
+        similar = self.index.cosines(self.index.rows([dict.fromkeys(said, 1.0)]), self.index.both)[0]
+        has_siblings = self.index.siblings.sum(axis=1) > 0
+        rows = [
+            (
+                position,
+                min(3, sum(turn.passed_over(node) for turn in past)),
+                has_siblings[column],
+                similar[column],
+            )
+            for position, (node, column) in enumerate(zip(self.available, columns, strict=True))
+        ]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(NODE))
 
 
 def past_turns(situation: Situation) -> tuple[Past, ...]:
@@ -155,195 +200,52 @@ def past_turns(situation: Situation) -> tuple[Past, ...]:
     """
     tree, language = situation.task.tree, situation.task.language
     lines = situation.lines[-2 * MEMORY - 1 : -1]
-    exchanges = [
-        (before.text, line.text)
-        for before, line in pairwise(lines)
-        if before.seat == "seeker" and line.seat == "provider"
+    replies = [
+        line.text for before, line in pairwise(lines) if before.seat == "seeker" and line.seat == "provider"
     ]
     if len(situation.lines) <= 2 * MEMORY + 1:
-        opened = next(
-            (i for i, (_, said) in enumerate(exchanges) if contains(said, tree.opening, language)), 0
-        )
-        exchanges = exchanges[opened + 1 :]
+        opens = (contains(reply, tree.opening, language) for reply in replies)
+        opened = next((number for number, does in enumerate(opens) if does), 0)
+        replies = replies[opened + 1 :]
     given = situation.frontier.given
-    for start in range(len(given) + 1):
-        turns, left = _attribute(tree, language, exchanges, given[:start], given[start:])
+    for start in range(len(given)):
+        turns, left = _attribute(tree, language, replies, given[:start], given[start:])
         if not left:
             return turns
-    raise AssertionError("an empty rest is always found")
+    return _attribute(tree, language, replies, given, ())[0]
 
 
 def _attribute(
-    tree: Tree,
-    language: Language,
-    exchanges: Sequence[tuple[str, str]],
-    given: tuple[str, ...],
-    left: tuple[str, ...],
+    tree: Tree, language: Language, replies: Sequence[str], given: tuple[str, ...], left: tuple[str, ...]
 ) -> tuple[tuple[Past, ...], tuple[str, ...]]:
-    """Give `left` in order to the provider lines that contain them; also what could not be placed."""
+    """Give `left`, in order, to the replies that contain them; also what could not be placed."""
     turns = []
-    for utterance, said in exchanges:
+    for reply in replies:
         here = 0
-        while here < len(left) and contains(said, tree.by_index[left[here]].text, language):
+        while here < len(left) and contains(reply, tree.by_index[left[here]].text, language):
             here += 1
         available = tuple(node.index for node in Frontier(tree, True, given).available)
-        turns.append(Past(utterance, available, left[:here]))
+        turns.append(Past(available, left[:here]))
         given, left = given + left[:here], left[here:]
     return tuple(turns), left
 
 
-def featurize(situation: Situation) -> Floats:
-    """Features of the available nodes; shape (available nodes, len(NAMES))."""
-    return Reading(situation).features()
+def _askings(asked: Sequence[str], language: Language) -> tuple[str, ...]:
+    """The sentences and their clauses, each once; one without a topic only if there is nothing else."""
+    parts = (part for sentence in asked for part in (sentence, *clauses(sentence, language)))
+    return tuple(dict.fromkeys(part for part in parts if topics(part, language))) or (asked[0],)
 
 
-class Reading:
-    """The seeker's last utterance, cut up and compared with every node of the tree."""
-
-    def __init__(self, situation: Situation) -> None:
-        language = situation.task.language
-        self.index = indexed(situation.task)
-        self.available = [node.index for node in situation.frontier.available]
-        self.given = situation.frontier.given
-        self.past = past_turns(situation)
-        self.language: Language = language
-        self.utterance = situation.utterance
-        found = sentences(self.utterance, language)
-        self.asked = [sentence for sentence in found if is_question(sentence, language)]
-        stated = [sentence for sentence in found if not is_question(sentence, language)]
-        self.questions = [_set(sentence, language) for sentence in self.asked]
-        self.clauses = [_set(c, language) for sentence in self.asked for c in clauses(sentence, language)]
-        self.statements = frozenset[str]().union(*(_set(sentence, language) for sentence in stated))
-        self.all_asked = frozenset[str]().union(*self.questions)
-        self.similarity = [
-            {node: self.index.cosine(question, document) for node, document in self.index.both.items()}
-            for question in self.questions
-        ]
-        self.best = {
-            node: max((similarity[node] for similarity in self.similarity), default=0.0)
-            for node in self.index.both
-        }
-        self.generic = bool(_GENERIC[language].search(self.utterance))
-        self.confirming = bool(_CONFIRMING[language].search(self.utterance))
-        self.all_generic = bool(self.asked) and all(
-            _GENERIC[language].search(question) or _CONFIRMING[language].search(question)
-            for question in self.asked
-        )
-        self.flags = self._flags()
-
-    def features(self) -> Floats:
-        """Features of the available nodes; shape (available nodes, len(NAMES))."""
-        rows = [self.row(position, node) for position, node in enumerate(self.available)]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), len(NAMES))
-
-    def _flags(self) -> list[float]:
-        return [
-            min(len(self.asked), 4),
-            math.log1p(len(terms(self.utterance, self.language))),
-            self.generic,
-            self.confirming,
-            bool(_FAREWELL.search(self.utterance)),
-            not self.asked,
-            self.all_generic,
-            len(self.past),
-        ]
-
-    def row(self, position: int, node: str) -> list[float]:
-        """The features of one available node, in the order of `NAMES`."""
-        return [
-            float(value)
-            for value in (
-                position,
-                position == 0,
-                len(self.available) == 1,
-                *self._similarities(node),
-                *self._options(node),
-                node.count("."),
-                bool(self.given) and node.rpartition(".")[0] == self.given[-1],
-                *self.flags,
-                *self._memory(node),
-            )
-        ]
-
-    def _similarities(self, node: str) -> list[float]:
-        index, best = self.index, self.best
-        hidden = [other for other in best if other not in self.available and other not in self.given]
-        margins = [
-            best[node] - max((best[other] for other in others if other != node), default=0.0)
-            for others in (self.available, self.given, hidden)
-        ]
-        winning = sharing = 0.0
-        for similarity in self.similarity:
-            if similarity[node] > 0:
-                rival = max((value for other, value in similarity.items() if other != node), default=0.0)
-                winning = max(winning, similarity[node] - rival)
-                sharing = max(sharing, similarity[node] / max(similarity[node], rival))
-        return [
-            best[node],
-            _most(index.cosine(question, index.texts[node]) for question in self.questions),
-            _most(index.cosine(question, index.explanations[node]) for question in self.questions),
-            _most(index.cover(clause, index.both[node]) for clause in self.clauses),
-            index.mass(self.all_asked & index.both[node]),
-            _most(index.cosine(clause, index.both[node]) for clause in self.clauses),
-            *margins,
-            winning,
-            sharing,
-            index.cosine(self.statements, index.both[node]),
-        ]
-
-    def _options(self, node: str) -> list[float]:
-        options, named = self.index.options, self.index.named[node]
-        siblings = {other for option in named for other in self.index.siblings(option)} - set(named)
-        kinds = {term for option in named for term in options[option].terms - options[option].own}
-        asked = max((self._mentions(siblings, question) for question in self.questions), default=0)
-        own = any(self._mentions(named, question) for question in self.questions)
-        return [
-            bool(named),
-            bool(siblings),
-            bool(kinds & self.all_asked),
-            min(asked, 2),
-            own,
-            own and not asked,
-            bool(self._mentions(named, self.statements)),
-        ]
-
-    def _mentions(self, options: Iterable[int], said: Terms) -> int:
-        own = (self.index.options[option].own for option in options)
-        return sum(bool(wanted) and wanted <= said for wanted in own)
-
-    def _memory(self, node: str) -> list[float]:
-        closest = max(
-            self.questions,
-            key=lambda question: self.index.cosine(question, self.index.both[node]),
-            default=None,
-        )
-        refused = [turn for turn in self.past if _refused(turn, node)]
-        return [
-            self._closeness(closest, refused),
-            len(refused),
-            sum(node in turn.available for turn in self.past),
-            self._closeness(closest, self.past[-1:]),
-            bool(self.past) and not self.past[-1].given,
-        ]
-
-    def _closeness(self, question: Terms | None, turns: Sequence[Past]) -> float:
-        if question is None:
-            return 0.0
-        said = (sentence for turn in turns for sentence in sentences(turn.utterance, self.language))
-        return _most(self.index.cosine(question, _set(sentence, self.language)) for sentence in said)
+def _topics_of(texts: Sequence[str], language: Language) -> frozenset[str]:
+    return frozenset[str]().union(*(topics(text, language) for text in texts))
 
 
-def _refused(turn: Past, node: str) -> bool:
-    """Whether `turn` passed over `node`: it was available and nothing, or a later node, was given."""
-    if node not in turn.available:
-        return False
-    order = turn.available.index
-    return all(given in turn.available and order(given) > order(node) for given in turn.given)
+def _share(values: Floats) -> Floats:
+    """Each value over the largest of its row; 0 in a row of zeros."""
+    largest = values.max(axis=1, keepdims=True)
+    return np.asarray(values / np.where(largest > 0, largest, 1.0))
 
 
-def _set(text: str, language: Language) -> Terms:
-    return frozenset(terms(text, language))
-
-
-def _most(values: Iterable[float]) -> float:
-    return max(values, default=0.0)
+def _column(values: Iterable[bool]) -> Floats:
+    """A column of 0 and 1."""
+    return np.array([float(value) for value in values])[:, None]

@@ -1,7 +1,8 @@
 """From text to terms, sentences and questions, in English and Chinese, by rule.
 
 A **term** is a stemmed content word in English and a pair of neighbouring characters in Chinese, where a
-stop word or stop character breaks the run. No dictionary beyond the stop list in `lexical.yaml`.
+stop word or stop character breaks the run. A **topic** is a term after synonyms have been united. No
+dictionary beyond the lists in `lexical.yaml`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -24,6 +25,9 @@ _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
 _STOP_ZH = re.compile(
     "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
 )
+
+_SYNONYMS_ZH = {word: first for first, *others in map(str.split, _LISTS["zh"]["synonyms"]) for word in others}
+_SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, reverse=True)))
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
@@ -65,11 +69,62 @@ _ENDINGS = (
 )
 
 
+class Placed(NamedTuple):
+    """A topic and where it stands: which content word it is in English, at which character in Chinese."""
+
+    topic: str
+    place: int
+
+
 @lru_cache(maxsize=4096)
 def terms(text: str, language: Language) -> tuple[str, ...]:
     """The terms of `text` in order, repetitions included."""
-    text = text.lower().replace("’", "'")
-    return tuple(_english(text) if language == "en" else _chinese(text))
+    return tuple(_english(text) if language == "en" else _chinese(text.lower()))
+
+
+@lru_cache(maxsize=4096)
+def topics(text: str, language: Language) -> frozenset[str]:
+    """The topics of `text`."""
+    if language == "en":
+        return frozenset(map(topic_of, terms(text, language)))
+    return frozenset(terms(unite_synonyms(text), language))
+
+
+def topic_of(term: str) -> str:
+    """The topic of an English term."""
+    return _SYNONYMS_EN.get(term, term)
+
+
+def unite_synonyms(text: str) -> str:
+    """Chinese text with every word of a group of synonyms replaced by the first of the group."""
+    return _SYNONYM_ZH.sub(lambda match: _SYNONYMS_ZH[match.group()], text)
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether an English word, in lower case, says nothing about what a question is about."""
+    return word in _STOP_EN
+
+
+def english_words(text: str) -> list[str]:
+    """The words of English text in lower case, without what follows an apostrophe."""
+    return [word.split("'")[0] for word in _WORD.findall(text.lower().replace("’", "'"))]
+
+
+def chinese_places(text: str) -> list[Placed]:
+    """The terms of Chinese text with their places; a character alone between stops is a term too."""
+    blanked = _STOP_ZH.sub(lambda match: " " * len(match.group()), text.lower().replace("jax", "   "))
+    content = [
+        "\u4e00" <= character <= "\u9fff" and character not in _STOP_CHARACTERS for character in blanked
+    ]
+    found = []
+    for place, character in enumerate(blanked):
+        if not content[place]:
+            continue
+        if place + 1 < len(blanked) and content[place + 1]:
+            found.append(Placed(blanked[place : place + 2], place))
+        elif not (place and content[place - 1]):
+            found.append(Placed(character, place))
+    return found
 
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:
@@ -106,8 +161,7 @@ def stem(word: str) -> str:
 
 
 def _english(text: str) -> list[str]:
-    words = (word.split("'")[0] for word in _WORD.findall(text))
-    return [stem(word) for word in words if word not in _STOP_EN]
+    return [stem(word) for word in english_words(text) if word not in _STOP_EN]
 
 
 def _chinese(text: str) -> list[str]:
@@ -124,3 +178,8 @@ def _chinese(text: str) -> list[str]:
 def _pieces(run: str) -> list[str]:
     """A run of characters, cut at stop characters."""
     return "".join(" " if character in _STOP_CHARACTERS else character for character in run).split()
+
+
+_SYNONYMS_EN = {
+    stem(word): stem(first) for first, *others in map(str.split, _LISTS["en"]["synonyms"]) for word in others
+}

@@ -1,0 +1,151 @@
+"""Maximum likelihood for the ranker's model; needed for training only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit
+
+from simulator.clarq.features import ASKED, NODE, Features
+from simulator.clarq.ranker import Coefficients, Example
+from simulator.clarq.task_index import Floats
+
+DIGITS = 4  # so that the file is the same on machines whose last bits differ
+
+
+def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
+    """The most likely coefficients given `examples`, with a ridge penalty on standardised weights.
+
+    Args:
+        examples: decisions of a single-info provider.
+        penalty: of half the squared weights, in units of log-likelihood.
+    """
+    stack = _Stack(examples)
+    width = len(ASKED) + len(NODE)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        weights = point[:width]
+        value, slope = stack.surprise(point)
+        # A weak pull of log leniency towards 0.5 keeps it identified if no second pass is needed.
+        value += 0.5 * penalty * float(weights @ weights) + 0.05 * (point[-1] - 0.5) ** 2
+        slope[:width] += penalty * weights
+        slope[-1] += 0.1 * (point[-1] - 0.5)
+        return value, slope
+
+    point = minimize(loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    weights = point[:width] / np.concatenate([stack.asked_scale, stack.node_scale])
+    asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
+    strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
+    return Coefficients(
+        asked=_named(ASKED, asked),
+        node=_named(NODE, node),
+        strict=round(float(strict), DIGITS),
+        leniency=round(float(np.exp(point[-1])), DIGITS),
+    )
+
+
+def fit_multi(coefficients: Coefficients, decisions: Sequence[tuple[Features, frozenset[int]]]) -> float:
+    """The shift c that makes the nodes a multi-info provider gave most likely.
+
+    Args:
+        coefficients: of the single-info provider.
+        decisions: features, and the positions of the nodes given.
+    """
+    logits = np.concatenate([coefficients.logits(features) for features, _ in decisions])
+    given = np.concatenate(
+        [[float(i in chosen) for i in range(len(features.node))] for features, chosen in decisions]
+    )
+
+    def surprise(shift: float) -> float:
+        return float((np.logaddexp(0, logits + shift) - given * (logits + shift)).sum())
+
+    return round(float(minimize_scalar(surprise, bounds=(-3, 3), method="bounded").x), DIGITS)
+
+
+def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
+    return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}
+
+
+class _Stack:
+    """All examples' features in one table, standardised."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        asked = [example.features.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for example in examples]
+        self.asked, self.asked_mean, self.asked_scale = _standardised(np.concatenate(asked))
+        self.node, self.node_mean, self.node_scale = _standardised(
+            np.concatenate([example.features.node for example in examples])
+        )
+        askings = np.concatenate(
+            [np.full(len(example.features.node), len(example.features.asked)) for example in examples]
+        )
+        self.node_of = np.repeat(np.arange(len(askings)), askings)
+        self.first_asking = np.concatenate([[0], np.cumsum(askings)[:-1]])
+        sizes = np.array([len(example.features.node) for example in examples])
+        chosen = np.array([example.chosen for example in examples])
+        self.ends = np.cumsum(sizes)
+        self.starts = self.ends - sizes
+        self.none = chosen < 0
+        self.chosen = self.starts + np.maximum(chosen, 0)
+        self.example_of = np.repeat(np.arange(len(examples)), sizes)
+        position = np.arange(len(askings)) - self.starts[self.example_of]
+        self.before = position < chosen[self.example_of]
+        self.at = position == chosen[self.example_of]
+
+    def surprise(self, point: Floats) -> tuple[float, Floats]:
+        """Minus log-likelihood and its gradient by weights, strictness and log leniency."""
+        split, width = len(ASKED), len(ASKED) + len(NODE)
+        leniency = np.exp(point[-1])
+        asked = self.asked @ point[:split]
+        top = np.maximum.reduceat(asked, self.first_asking)
+        parts = np.exp(asked - top[self.node_of])
+        sums = np.add.reduceat(parts, self.first_asking)
+        first = top + np.log(sums) + self.node @ point[split:width] + point[width]
+        value, slope_first, slope_second = self._passes(first, first + leniency)
+        slope = slope_first + slope_second
+        gradient = np.concatenate(
+            [
+                self.asked.T @ (parts / sums[self.node_of] * slope[self.node_of]),
+                self.node.T @ slope,
+                [slope.sum(), slope_second.sum() * leniency],
+            ]
+        )
+        return value, gradient
+
+    def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
+        """Minus log-likelihood of two passes and its derivatives by their logits."""
+        refused_first, refused_second = _running(-np.logaddexp(0, first)), _running(-np.logaddexp(0, second))
+        all_first = refused_first[self.ends] - refused_first[self.starts]
+        all_second = refused_second[self.ends] - refused_second[self.starts]
+        in_first = (
+            refused_first[self.chosen] - refused_first[self.starts] - np.logaddexp(0, -first[self.chosen])
+        )
+        in_second = (
+            all_first
+            + refused_second[self.chosen]
+            - refused_second[self.starts]
+            - np.logaddexp(0, -second[self.chosen])
+        )
+        either = np.logaddexp(in_first, in_second)
+        value = -float(np.where(self.none, all_first + all_second, either).sum())
+        # How likely it was the first pass that gave the node.
+        share = np.exp(in_first - either)[self.example_of]
+        none = self.none[self.example_of]
+        accept_first, accept_second = expit(first), expit(second)
+        slope_first = accept_first * np.where(none, 1.0, 1 - share + self.before * share)
+        slope_first -= np.where(none, 0.0, self.at * share * (1 - accept_first))
+        slope_second = accept_second * np.where(none, 1.0, self.before * (1 - share))
+        slope_second -= np.where(none, 0.0, self.at * (1 - share) * (1 - accept_second))
+        return value, slope_first, slope_second
+
+
+def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
+    mean, scale = table.mean(axis=0), table.std(axis=0)
+    scale[scale == 0] = 1.0
+    return (table - mean) / scale, mean, scale
+
+
+def _running(values: Floats) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], np.cumsum(values)])

@@ -1,0 +1,160 @@
+"""What a sentence asks for: the topics that stand near its question words.
+
+"Which **tavern** should I visit to find the knight?" asks for a tavern; "where is the **knight**?" for the
+knight. A **focus** weighs each topic by its distance from a question word; the **kind** asked for is the
+noun that follows ``which`` or ``what``. Explanations are read in the same way ("the question of which
+tavern to go to"), so that what a node answers can be compared with what is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from simulator.clarq.lexical import (
+    Placed,
+    chinese_places,
+    english_words,
+    is_stop_word,
+    sentences,
+    stem,
+    topic_of,
+    topics,
+    unite_synonyms,
+)
+from trees import Language
+
+NEXT_WORD = 0.6  # English: a content word weighs so much less than the one before it
+REACH = 5.0  # Chinese: characters after which the weight has fallen to 1/e
+BEFORE = 0.5  # Chinese: what stands before the question word weighs half, except for "where" and "who"
+
+_QUESTION_WORD_EN = re.compile(r"which|what|where|how|who|whom|when|why")
+_QUESTION_WORD_ZH = re.compile(
+    r"哪(?:里|儿|个|种|些|条|位|座|家|一|把|件|辆|类|所|样)?(?:个|种|条|家|把|位|座|件|辆|类)?"
+    r"|什么样?|怎么样?|怎样|如何|何处|何种|谁|多少|几"
+)
+_WHERE_OR_WHO_ZH = frozenset(("哪里", "哪儿", "何处", "谁"))
+_HOW = re.compile(r"how|如何|怎.*")
+_SORT = frozenset(("type", "types", "kind", "kinds", "sort", "sorts"))
+_KIND_EN = re.compile(r"\b(?:which|what)\b([^.?!,;:—–()]*)")
+_KIND_ZH = re.compile(
+    r"(?:哪|什么)(?:一|几|些)?(?:个|种|条|家|把|位|座|件|辆|类|款|只|样|封|块|所)?([\u4e00-\u9fff]{2,8})"
+)
+_SEVERAL = {
+    "en": re.compile(
+        r"(?:multiple|two|three|four|several|both|different) (?:(?:types?|kinds?) of )?([a-z' -]+?)"
+        r"(?= in | and | that | to | listed| available| for |,|\.| can | from| where| there)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"(?:多[个种条位座家把封]|[两三四][个种条家])([\u4e00-\u9fff]{1,8}?)(?=[，。、（]|且|可|能|前|后|的|和|来|在|需)"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What one question word asks for.
+
+    Attributes:
+        how: whether it asks for a way to do something.
+        weights: of the topics, 0 to 1, falling with the distance from the question word.
+    """
+
+    how: bool
+    weights: dict[str, float]
+
+
+@lru_cache(maxsize=4096)
+def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
+    """One focus per question word of `sentence` that has a topic near it; none without question word."""
+    return _english_foci(sentence) if language == "en" else _chinese_foci(sentence)
+
+
+@lru_cache(maxsize=4096)
+def asked_kinds(sentence: str, language: Language) -> frozenset[str]:
+    """The kinds of thing that ``which`` and ``what`` ask for, as topics."""
+    found = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
+    return frozenset(found)
+
+
+def focus_of_text(text: str, language: Language) -> dict[str, float]:
+    """All foci of an explanation together, each topic with its largest weight."""
+    merged: dict[str, float] = {}
+    for sentence in sentences(text, language):
+        for focus in foci(sentence, language):
+            for topic, weight in focus.weights.items():
+                merged[topic] = max(weight, merged.get(topic, 0.0))
+    return merged
+
+
+def several_of(text: str, language: Language) -> frozenset[str]:
+    """Topics of which an explanation says that there are several ("there are two mines")."""
+    return frozenset().union(*(topics(match, language) for match in _SEVERAL[language].findall(text)))
+
+
+def _english_foci(sentence: str) -> tuple[Focus, ...]:
+    found: list[Focus] = []
+    count = 0
+    for word in english_words(sentence):
+        if _QUESTION_WORD_EN.fullmatch(word):
+            found.append(Focus(word == "how", {}))
+            count = 0
+        elif found and not is_stop_word(word):
+            weights = found[-1].weights
+            topic = topic_of(stem(word))
+            weights[topic] = max(weights.get(topic, 0.0), NEXT_WORD**count)
+            count += 1
+    return tuple(focus for focus in found if focus.weights)
+
+
+def _chinese_foci(sentence: str) -> tuple[Focus, ...]:
+    words = list(_QUESTION_WORD_ZH.finditer(text := unite_synonyms(sentence)))
+    placed = chinese_places(text) if words else []
+    found = [Focus(bool(_HOW.fullmatch(word.group())), _weights_around(word, placed)) for word in words]
+    return tuple(focus for focus in found if focus.weights)
+
+
+def _weights_around(word: re.Match[str], placed: list[Placed]) -> dict[str, float]:
+    before = 1.0 if word.group() in _WHERE_OR_WHO_ZH else BEFORE
+    weights: dict[str, float] = {}
+    for topic, place in placed:
+        if place >= word.end():
+            weight = math.exp(-(place - word.end()) / REACH)
+        elif place + 2 <= word.start():
+            weight = before * math.exp(-(word.start() - place - 2) / REACH)
+        else:
+            continue
+        weights[topic] = max(weight, weights.get(topic, 0.0))
+    return weights
+
+
+def _english_kinds(sentence: str) -> list[str]:
+    found = []
+    for phrase in _KIND_EN.findall(sentence.lower()):
+        run: list[str] = []
+        for word in english_words(phrase):
+            if word in _SORT:
+                run = []
+            elif not is_stop_word(word) and not _QUESTION_WORD_EN.fullmatch(word):
+                run.append(word)
+            elif run:
+                break
+            if len(run) == 3:
+                break
+        if run:
+            found.append(topic_of(stem(run[-1])))
+    return found
+
+
+def _chinese_kinds(sentence: str) -> list[str]:
+    found = []
+    for phrase in _KIND_ZH.findall(unite_synonyms(sentence)):
+        if phrase[0] in "里儿":
+            continue
+        noun = phrase.split("的")[-1] if "的" in phrase[:5] else phrase
+        if len(noun) > 1:
+            found.append(noun[:2])
+    return found

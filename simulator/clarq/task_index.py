@@ -1,0 +1,206 @@
+"""A task's texts as weighted topics, made once per task."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.clarq.focus import asked_kinds, focus_of_text, several_of
+from simulator.clarq.lexical import topics
+from trees import Task
+
+Floats = NDArray[np.float64]
+Topics = frozenset[str]
+
+# A topic that no node has says little: it only tells that the asking is about something else as well.
+UNKNOWN = 0.25
+# Keeps a share of very little from being large.
+FLOOR = 0.5
+
+
+class Rows(NamedTuple):
+    """Weighted topics, one row each.
+
+    Attributes:
+        known: weights of the topics in the task's vocabulary; shape (rows, topics).
+        unknown: sum of the weights of all others; shape (rows,).
+        unknown_squares: sum of their squares.
+    """
+
+    known: Floats
+    unknown: Floats
+    unknown_squares: Floats
+
+
+class Option(NamedTuple):
+    """An entry of the seeker's lists.
+
+    Attributes:
+        kind: which list: items, skills or scenes.
+        topics: of its name, remarks in brackets left out.
+        own: those that no other entry has.
+    """
+
+    kind: str
+    topics: Topics
+    own: Topics
+
+
+class TaskIndex:
+    """What of a task its ranker needs; matrices have a row per topic and a column per node or option.
+
+    Attributes:
+        column: of each node, by index.
+        about: every topic of the task: nodes, opening, what the seeker is told.
+        explained: whether the nodes have explanations.
+        both: text and explanation.
+        explanations: the explanation alone.
+        focus: the foci of the explanation.
+        kinds: what the node's options share with their siblings, and what there are several of.
+        asked_kinds: those, and what the explanation's ``which`` asks for.
+        several: whether the explanation says that there are several of something; shape (nodes,).
+        names: which options a node names; shape (nodes, options).
+        siblings: the siblings of those; shape (nodes, options).
+        places: whether the node names a place; shape (nodes,).
+    """
+
+    def __init__(self, task: Task) -> None:
+        language, nodes = task.language, task.tree.nodes
+        explanations = [node.explanation or "" for node in nodes]
+        texts = [topics(node.text, language) for node in nodes]
+        explained = [topics(text, language) for text in explanations]
+        both = [one | other for one, other in zip(texts, explained, strict=True)]
+        options = _options(task)
+        names = [_named(options, text) for text in texts]
+        kinds = [
+            several_of(text, language).union(*(options[i].topics - options[i].own for i in named))
+            for text, named in zip(explanations, names, strict=True)
+        ]
+        asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
+        self.column = {node.index: position for position, node in enumerate(nodes)}
+        self.explained = any(explanations)
+        self.about = frozenset[str]().union(
+            *texts,
+            topics(task.tree.opening, language),
+            topics(task.background.task, language),
+            *(option.topics for option in options),
+        )
+        vocabulary = sorted(self.about.union(*both, *asked))
+        self._row = {topic: row for row, topic in enumerate(vocabulary)}
+        self._weigh(both)
+        self.both = self._columns(both)
+        self.several = np.array([bool(several_of(text, language)) for text in explanations])
+        self.explanations = self._columns(explained)
+        self.focus = self._columns([focus_of_text(text, language) for text in explanations])
+        self.kinds = self._columns(kinds)
+        self.asked_kinds = self._columns(asked)
+        self._own = self._columns([option.own for option in options])
+        self._own_sizes = self._own.sum(axis=0)
+        self.names = _flags(names, len(options))
+        siblings = [_siblings(options, named) for named in names]
+        self.siblings = _flags(siblings, len(options))
+        self.places = np.array(
+            [any(options[i].kind == "scenes" for i in named) for named in names], dtype=float
+        )
+
+    def rows(self, weighted: Sequence[Mapping[str, float]]) -> Rows:
+        """Weighted topics as rows."""
+        known = np.zeros((len(weighted), len(self._row)))
+        unknown, squares = np.zeros(len(weighted)), np.zeros(len(weighted))
+        for row, weights in enumerate(weighted):
+            for topic, weight in weights.items():
+                column = self._row.get(topic)
+                if column is None:
+                    unknown[row] += weight
+                    squares[row] += weight * weight
+                else:
+                    known[row, column] = weight
+        return Rows(known, unknown, squares)
+
+    def cosines(self, rows: Rows, matrix: Floats) -> Floats:
+        """Cosine of each row with each column of `matrix`, topics weighted; 0 if they share nothing."""
+        square = self._weights**2
+        shared = (rows.known * square) @ matrix
+        left = rows.known**2 @ square + rows.unknown_squares * self._unknown**2
+        right = square @ matrix**2
+        return np.asarray(shared / np.sqrt(np.outer(left, right) + 1e-9))
+
+    def coverage(self, rows: Rows, matrix: Floats) -> Floats:
+        """Weighted share of each row's topics that each column of `matrix` has."""
+        total = rows.known @ self._weights + rows.unknown * self._unknown
+        return np.asarray((rows.known * self._weights) @ matrix / (total + FLOOR)[:, None])
+
+    def focus_likeness(self, rows: Rows) -> Floats:
+        """Likeness of each row to each node's focus, both weighted by distance from a question word."""
+        shared = (rows.known * self._weights) @ self.focus
+        left = rows.known**2 @ self._weights + rows.unknown_squares * self._unknown
+        right = self._weights @ self.focus**2
+        return np.asarray(shared / (np.sqrt(np.outer(left, right)) + FLOOR))
+
+    def named(self, rows: Rows) -> Floats:
+        """1 where a row has all own topics of an option, else 0; shape (rows, options)."""
+        present = (rows.known > 0).astype(float) @ self._own
+        return np.asarray((present >= self._own_sizes) & (self._own_sizes > 0), dtype=float)
+
+    def _weigh(self, documents: Sequence[Topics]) -> None:
+        """Inverse document frequencies over the nodes."""
+        counts = Counter(topic for document in documents for topic in document)
+        frequency = np.array([counts.get(topic, 0) for topic in self._row], dtype=float)
+        number = len(documents)
+        weights = np.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
+        self._unknown = UNKNOWN * float(np.log(1 + (number + 0.5) / 0.5))
+        self._weights = np.where(frequency > 0, weights, self._unknown)
+
+    def _columns(self, documents: Sequence[Iterable[str] | Mapping[str, float]]) -> Floats:
+        matrix = np.zeros((len(self._row), len(documents)))
+        for column, document in enumerate(documents):
+            weights = document if isinstance(document, Mapping) else dict.fromkeys(document, 1.0)
+            for topic, weight in weights.items():
+                matrix[self._row[topic], column] = weight
+        return matrix
+
+
+@lru_cache(maxsize=512)
+def indexed(task: Task) -> TaskIndex:
+    """The task's index, made once for the tasks in play."""
+    return TaskIndex(task)
+
+
+def _options(task: Task) -> tuple[Option, ...]:
+    entries = [
+        (kind, topics(re.split(r"[(（]", entry)[0], task.language))
+        for kind in ("items", "skills", "scenes")
+        for entry in getattr(task.background, kind)
+    ]
+    counts = Counter(topic for _, found in entries for topic in found)
+    return tuple(
+        Option(kind, found, frozenset(topic for topic in found if counts[topic] == 1))
+        for kind, found in entries
+    )
+
+
+def _named(options: Sequence[Option], text: Topics) -> list[int]:
+    return [position for position, option in enumerate(options) if option.own and option.own <= text]
+
+
+def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
+    """Options that share a list and a topic with a named one, and are not named themselves."""
+    return [
+        position
+        for position, option in enumerate(options)
+        if position not in named
+        and any(options[i].kind == option.kind and options[i].topics & option.topics for i in named)
+    ]
+
+
+def _flags(chosen: Sequence[Sequence[int]], width: int) -> Floats:
+    matrix = np.zeros((len(chosen), width))
+    for row, columns in enumerate(chosen):
+        matrix[row, list(columns)] = 1.0
+    return matrix
