@@ -117,9 +117,12 @@ def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
 
 
 def select(row: type[Any], alias: str = "") -> str:
-    """The column list that `decode` expects, for a SELECT."""
+    """The column list that `decode` expects, for a SELECT through a connection of `logs.connect`."""
     prefix = f"{alias}." if alias else ""
-    return ", ".join(prefix + name for name in TABLES[row].names)
+    columns = {name: prefix + name for name in TABLES[row].names}
+    if row is ModelCall:
+        columns["request"] = f"whole_request({prefix}id, {prefix}request, {prefix}request_key)"
+    return ", ".join(columns.values())
 
 
 def table_of(row: Row) -> Table:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from typing import NamedTuple
 
-from logs.codec import Values
+from logs.codec import Values, select
 from logs.errors import LogConflict, LogError, NotInLog
 from logs.rows import Item, Turn
 from logs.schema import Table
@@ -52,7 +52,7 @@ def _find(
         return None
     where = " AND ".join(f"{column} = ?" for column in identity)
     found: Values | None = connection.execute(
-        f"SELECT {', '.join(table.names)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
+        f"SELECT {select(table.row)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
         wanted,
     ).fetchone()
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from logs.errors import LogError, NewerLog, NotALog
 from logs.migrations import APPLICATION_ID, SCHEMA_VERSION, apply_migrations
+from logs.shorten import Connection, teach
 
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
@@ -71,13 +72,16 @@ def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
 
 def _connect(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
     try:
-        return sqlite3.connect(
+        connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{mode}",
             uri=True,
             timeout=busy_seconds,
             isolation_level=None,
             check_same_thread=False,
+            factory=Connection,
         )
+        teach(connection)
+        return connection
     except sqlite3.Error as error:
         raise log_error(path, error, "open") from error
 

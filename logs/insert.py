@@ -10,7 +10,9 @@ from functools import cache
 from logs.codec import Values, mend_text, stored_columns
 from logs.conflicts import Written, explain
 from logs.errors import LogError
+from logs.rows import ModelCall
 from logs.schema import BY_NAME, TABLES, Table
+from logs.shorten import Shortener
 
 Entry = tuple[Table, Values]
 Outcome = Written | LogError
@@ -30,20 +32,27 @@ def _statement(table: str, rows: int) -> str:
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES {', '.join([one] * rows)}"
 
 
-def insert_group(connection: sqlite3.Connection, entries: Sequence[Entry]) -> list[Outcome]:
+def insert_group(
+    connection: sqlite3.Connection, entries: Sequence[Entry], shortener: Shortener
+) -> list[Outcome]:
     """Insert rows within the open transaction; what became of each, in the order given.
 
     Tables are filled in the order of their references, rows of one table in the order given. A row that
     is refused leaves nothing behind and the others as they are.
 
     Raises:
-        sqlite3.Error: the file cannot be written; the transaction must be rolled back.
+        sqlite3.Error: the file cannot be written; the transaction must be rolled back, and `shortener`
+            forget what it knows.
     """
     outcomes: list[Outcome] = [_WRITTEN] * len(entries)
     places = sorted(range(len(entries)), key=lambda place: _ORDER[entries[place][0].name])
     for table, group in itertools.groupby(places, key=lambda place: entries[place][0]):
         for chunk in _chunks(list(group)):
-            if not _insert(connection, table, [entries[place][1] for place in chunk]):
+            values = [entries[place][1] for place in chunk]
+            if table.row is ModelCall:
+                values = [shortener.shorten(each) for each in values]
+            if not _insert(connection, table, values):
+                shortener.forget()
                 for place in chunk:
                     outcomes[place] = _insert_one(connection, table, entries[place][1])
     return outcomes

@@ -27,6 +27,7 @@ from logs.errors import LogError
 from logs.insert import Entry, insert_group
 from logs.replies import Inboxes, Outcome, Receipt, Reply, ToReceipt, ToTask, Unread
 from logs.rows import Row
+from logs.shorten import Shortener
 
 __all__ = ["LogWriter", "Written"]
 
@@ -164,6 +165,7 @@ class _Worker:
         self._path = path
         self._file = _identity(path)
         self._connection = connection
+        self._shortener = Shortener()
         self._group_seconds = group_seconds
         self._jobs: queue.SimpleQueue[_Job | object] = queue.SimpleQueue()
         self._hurry = threading.Event()
@@ -228,7 +230,7 @@ class _Worker:
             if _identity(self._path) != self._file:
                 raise LogError(f"the log {self._path} was moved or deleted while open. Start again.")
             self._connection.execute("BEGIN IMMEDIATE")
-            outcomes = insert_group(self._connection, entries)
+            outcomes = insert_group(self._connection, entries, self._shortener)
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
@@ -237,6 +239,7 @@ class _Worker:
         return outcomes
 
     def _roll_back(self) -> None:
+        self._shortener.forget()
         # After some errors SQLite has rolled back already, after others the file cannot even do that.
         if self._connection.in_transaction:
             try:

@@ -40,10 +40,10 @@ class LogRecordings:
             LogError: if the log cannot be read.
         """
         asked = (
-            "SELECT model, json_extract(request, '$.base_url'), json_extract(request, '$.extra'), "
-            "min(c.seq) AS first "
-            "FROM model_calls c JOIN episodes e ON e.id = c.episode_id WHERE e.run_id = ? "
-            "AND request_key IS NOT NULL GROUP BY 1, 2, 3 ORDER BY first"
+            "SELECT model, json_extract(asked, '$.base_url'), json_extract(asked, '$.extra'), "
+            "min(seq) AS first FROM (SELECT c.model, c.seq, whole_request(c.id, c.request, c.request_key) AS asked "
+            "FROM model_calls c JOIN episodes e ON e.id = c.episode_id "
+            "WHERE e.run_id = ? AND c.request_key IS NOT NULL) GROUP BY 1, 2, 3 ORDER BY first"
         )
         with LogReader(self.path) as reader, reader.connection() as connection:
             found = connection.execute(asked, [run_id]).fetchall()

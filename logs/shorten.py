@@ -1,0 +1,205 @@
+"""Requests to language models, stored as what sets each apart from the one before.
+
+Why. Each prompt of a dialogue holds all that was said before, and a provider's experts are asked about one
+node after the other in nearly the same words. Stored whole, n turns take n² of text, and by far most of
+the file is what it holds already.
+
+How. Of the requests of one purpose in one episode, the first is stored whole. Each later one is a JSON
+list (`_Short`): which call was before, how many characters of its text are the same at the beginning and at
+the end, and the text between them. The key, which differs every time and stands elsewhere, is taken out
+before texts are compared; it has a column of its own. The SQL function ``whole_request(id, request,
+request_key)``, which every connection of `logs.connect` knows, puts the text together again;
+`logs.codec.select` applies it, so readers and exports see nothing of this. After 64 links a request is
+stored whole again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import weakref
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from logs.codec import Values, dump_json, stored_columns
+from logs.rows import ModelCall
+from logs.schema import TABLES
+
+_LINKS: Final = 64
+_REMEMBERED: Final = 2048
+# Below this many characters saved, a request is stored whole.
+_WORTH: Final = 128
+# As `logs.erase` leaves it.
+_ERASED: Final = '{"erased":true}'
+
+_ID, _EPISODE, _PURPOSE, _REQUEST, _KEY = map(
+    stored_columns(TABLES[ModelCall]).index, ("id", "episode_id", "purpose", "request", "request_key")
+)
+
+
+class _Short(NamedTuple):
+    """What is stored of a request.
+
+    Attributes:
+        before: id of the call before.
+        length: of that call's text without its key.
+        head: characters that are the same at the beginning.
+        tail: characters that are the same at the end.
+        between: the rest.
+        place: where the key goes in; -1 if there is none.
+    """
+
+    before: str
+    length: int
+    head: int
+    tail: int
+    between: str
+    place: int
+
+
+class _Last(NamedTuple):
+    """The last request of a purpose in an episode, without its key, and how many links it hangs on."""
+
+    id: str
+    text: str
+    links: int
+
+
+class Shortener:
+    """Shortens requests in the order in which they are inserted; one per connection that writes."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[tuple[str, str], _Last] = OrderedDict()
+
+    def shorten(self, values: Values) -> Values:
+        """The values of a `ModelCall` with its request shortened, if that is worth it."""
+        if values[_EPISODE] is None:
+            return values
+        chain = values[_EPISODE], values[_PURPOSE]
+        text, place = _without(values[_KEY], values[_REQUEST])
+        last = self._last.pop(chain, None)
+        short = _shortened(text, place, last) if last and last.links < _LINKS else None
+        self._last[chain] = _Last(values[_ID], text, last.links + 1 if last and short else 0)
+        if len(self._last) > _REMEMBERED:
+            self._last.popitem(last=False)
+        if short is None:
+            return values
+        return (*values[:_REQUEST], dump_json(short), *values[_REQUEST + 1 :])
+
+    def forget(self) -> None:
+        """Have the next requests stored whole: what was shortened last may not be in the file."""
+        self._last.clear()
+
+
+def _without(key: str | None, text: str) -> tuple[str, int]:
+    """A request's text without its key, and where that was."""
+    place = text.find(key) if key else -1
+    if key is None or place < 0:
+        return text, -1
+    return text[:place] + text[place + len(key) :], place
+
+
+def _shortened(text: str, place: int, last: _Last) -> _Short | None:
+    head = _common_head(text, last.text)
+    tail = _common_tail(text, last.text, min(len(text), len(last.text)) - head)
+    if head + tail < _WORTH:
+        return None
+    return _Short(last.id, len(last.text), head, tail, text[head : len(text) - tail], place)
+
+
+# Both halve: comparing slices is fast, comparing characters is slow.
+
+
+def _common_head(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_tail(one: str, other: str, most: int) -> int:
+    """How many characters both end with, but not more than `most`."""
+    low, high, end, other_end = 0, most, len(one), len(other)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[end - middle : end - low] == other[other_end - middle : other_end - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class Connection(sqlite3.Connection):
+    """A connection that can be referred to weakly, as its own SQL functions must."""
+
+
+def teach(connection: Connection) -> None:
+    """Have `connection` know ``whole_request(id, request, request_key)``."""
+    connection.create_function("whole_request", 3, _Restorer(weakref.ref(connection)))
+
+
+class _Restorer:
+    """Puts requests together; remembers the last ones, since each is what the next rests on."""
+
+    def __init__(self, connection: weakref.ref[Connection]) -> None:
+        self._connection = connection
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def __call__(self, id: str, request: str, key: str | None) -> str:
+        """The whole text of a request.
+
+        Raises:
+            ValueError: the call it rests on is not in the file.
+        """
+        if not request.startswith("["):
+            self._remember(id, _without(key, request)[0])
+            return request
+        short = _Short(*json.loads(request))
+        text = _restored(short, self._text(short.before))
+        self._remember(id, text)
+        if key is None or short.place < 0 or text == _ERASED:
+            return text
+        return text[: short.place] + key + text[short.place :]
+
+    def _text(self, id: str) -> str:
+        """The text, without its key, of an earlier request."""
+        resting: list[tuple[str, _Short]] = []
+        while (text := self._texts.get(id)) is None:
+            request, key = self._read(id)
+            if not request.startswith("["):
+                text = _without(key, request)[0]
+                break
+            resting.append((id, _Short(*json.loads(request))))
+            id = resting[-1][1].before
+        for id, short in reversed(resting):
+            text = _restored(short, text)
+            self._remember(id, text)
+        return text
+
+    def _read(self, id: str) -> tuple[str, str | None]:
+        connection = self._connection()
+        assert connection is not None
+        wanted = "SELECT request, request_key FROM model_calls WHERE id = ?"
+        found: tuple[str, str | None] | None = connection.execute(wanted, [id]).fetchone()
+        if found is None:
+            raise ValueError(f"the call {id!r}, on which another rests, is not in the log")
+        return found
+
+    def _remember(self, id: str, text: str) -> None:
+        self._texts[id] = text
+        self._texts.move_to_end(id)
+        if len(self._texts) > _REMEMBERED:
+            self._texts.popitem(last=False)
+
+
+def _restored(short: _Short, before: str) -> str:
+    if before == _ERASED:
+        return before
+    if len(before) != short.length:
+        raise ValueError(f"the call {short.before!r}, on which another rests, is not what it was")
+    return before[: short.head] + short.between + before[short.length - short.tail :]
