@@ -28,11 +28,15 @@ class SeatError(AskbackError):
 
     Attributes:
         cause: the seat, or ``parser`` if its answer could not be read.
+        code: names the rule, so that a page can say it in a person's language; may be empty.
+        node: the node it is about, if any.
     """
 
-    def __init__(self, message: str, cause: str) -> None:
+    def __init__(self, message: str, cause: str, *, code: str = "", node: str = "") -> None:
         super().__init__(message)
         self.cause = cause
+        self.code = code
+        self.node = node
 
 
 class ConflictError(AskbackError):

@@ -153,7 +153,10 @@ class Actions:
             )
         except ConflictError:
             notice = Notice(texts("play.conflict"))
-        except (SeatError, InputError) as error:
+        except SeatError as error:
+            said = texts.get(f"play.refused_{error.code}", str(error), node=error.node)
+            notice = Notice(texts("play.refused", message=said), "problem")
+        except InputError as error:
             notice = Notice(texts("play.refused", message=str(error)), "problem")
         if notice is not None:
             view = await self.sessions.view(seat.episode_id, seat.seat)

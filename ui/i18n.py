@@ -38,9 +38,9 @@ class Strings:
         text = self.texts[name]
         return text.format(**fields) if fields else text
 
-    def get(self, name: str, default: str) -> str:
+    def get(self, name: str, default: str, **fields: object) -> str:
         """The text called `name`, or `default` if there is none (for names that data brings along)."""
-        return self.texts.get(name, default)
+        return self(name, **fields) if name in self.texts else default
 
     def under(self, prefix: str) -> dict[str, str]:
         """All texts whose names begin with ``prefix.``, by the rest of their names."""

@@ -211,7 +211,7 @@ def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
     """
     text = reply.text.strip()
     if not text:
-        raise SeatError("The seeker said nothing.", SEEKER)
+        raise SeatError("The seeker said nothing.", SEEKER, code="nothing_said")
     return _turn(table, state, SEEKER, reply, text, _trace(reply), {})
 
 

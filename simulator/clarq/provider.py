@@ -168,23 +168,30 @@ def take_move(
     give = _picked(move.get("give"))
     before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
     if len(give) > 1 and not multi:
-        raise SeatError("One piece of information per reply: pick a single node.", "provider")
+        raise SeatError(
+            "One piece of information per reply: pick a single node.", "provider", code="one_node"
+        )
     try:
         moved = frontier.open() if give == (OPENING,) else frontier.give(give)
     except ValueError:
         raise SeatError(
-            f"Node {', '.join(give)} cannot be given now; pick an available one.", "provider"
+            f"Node {', '.join(give)} cannot be given now; pick an available one.",
+            "provider",
+            code="not_available",
+            node=", ".join(give),
         ) from None
     nodes = [frontier.tree.opening] if give == (OPENING,) else [frontier.tree.by_index[i].text for i in give]
     body = join_texts(nodes, language) if give else ""
     said = _spaced((before, body, after), language) if give else text.strip()
     if not said:
-        raise SeatError("Pick a node or write a reply.", "provider")
+        raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
     own = " ".join((before, after)) if give else said
     if leaked := leaks(own, moved, language) or _beyond(said, body, moved, language):
         raise SeatError(
             f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it.",
             "provider",
+            code="leaks",
+            node=leaked[0],
         )
     return ProviderTurn(text=said, give=give, frontier=moved)
 

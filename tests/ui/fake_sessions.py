@@ -226,7 +226,7 @@ class FakeSessions:
         frontier = episode.frontiers[-1]
         allowed = {n.index for n in frontier.available} if frontier.opened else {OPENING}
         if not set(gave) <= allowed or (len(gave) > 1 and not episode.options.get("multi")):
-            raise SeatError(f"node {gave[0]} cannot be given now", "provider")
+            raise SeatError("not now", "provider", code="not_available", node=gave[0])
         middle = " ".join(texts[index] for index in gave)
         parts = (reply.move.get("before", ""), middle, reply.move.get("after", ""))
         self._add(episode, "provider", " ".join(part for part in parts if part), gave)

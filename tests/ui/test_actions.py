@@ -128,7 +128,7 @@ async def test_an_illegal_move_can_be_corrected(
     page = await begin(actions, seat="provider", opposite="offline/seeker")
     refused = await actions.send(turn(page, 2, "", give=["1.1"]))
     assert refused["accepted"] is False
-    assert "That is not possible: node 1.1 cannot be given now" in refused["html"]
+    assert "That is not possible: Answer 1.1 cannot be given now" in refused["html"]
     assert (await actions.send(turn(page, 2, "", give=["0"])))["accepted"] is True
 
 

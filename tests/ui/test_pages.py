@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
+from simulator.clarq import graph, provider
 from simulator.clarq.sessions import Opponent
 from simulator.seats import Reply
-from ui.i18n import Strings, strings
+from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import environment
 from ui.render.frame import Frame, message_page
 from ui.render.home import home_page, task_groups
@@ -35,10 +37,10 @@ class Marked(Strings):
         self.used.add(name)
         return super().__call__(name, **fields)
 
-    def get(self, name: str, default: str) -> str:
+    def get(self, name: str, default: str, **fields: object) -> str:
         if name in self.texts:
             self.used.add(name)
-        return super().get(name, default)
+        return super().get(name, default, **fields)
 
 
 class Page(HTMLParser):
@@ -152,6 +154,20 @@ async def test_no_text_is_written_into_the_markup() -> None:
     assert {text.strip() for text in bare if not is_data(text.strip())} == set()
 
 
+REFUSALS = set(
+    re.findall(
+        r'code="(\w+)"',
+        "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (graph, provider)),
+    )
+)
+
+
+def test_every_rule_that_a_person_may_break_is_told_in_both_languages() -> None:
+    assert len(REFUSALS) >= 5
+    for language in LANGUAGES:
+        assert {f"play.refused_{code}" for code in REFUSALS} <= set(strings(language).texts)
+
+
 async def test_every_text_is_used_somewhere() -> None:
     texts = Marked()
     await every_page(texts)
@@ -160,6 +176,7 @@ async def test_every_text_is_used_somewhere() -> None:
         "language.name",  # of each language, in itself
         "play.goodbye_line",  # in the dialogue's language
         "play.refused",
+        *(f"play.refused_{code}" for code in REFUSALS),
         "play.retry",
         "play.warning",
         "result.aborted",
