@@ -83,12 +83,18 @@ def content(request: Request) -> dict[str, Any]:
 def content_key(request: Request) -> str:
     """sha256 (hex) of what is asked, whoever is asked.
 
-    It is taken over the canonical JSON (keys sorted, no blanks) of a flat list of roles and contents,
-    followed by parameters, schema and repeat index: flat, since this is done for every call.
+    It is taken over role, length in bytes and content (UTF-8) of each message, followed by the canonical
+    JSON (keys sorted, no blanks) of parameters, schema and repeat index. The messages are not made JSON
+    for it: that would take three times as long as everything else.
     """
-    said = [part for message in request.messages for part in (message.role, message.content)]
+    asked = sha256()
+    for message in request.messages:
+        content = message.content.encode("utf-8", "surrogatepass")
+        asked.update(f"{message.role} {len(content)} ".encode())
+        asked.update(content)
     rest = [parameters(request), json_schema(request.schema), request.repeat]
-    return _sha256(_canonical([said, *rest]))
+    asked.update(_canonical(rest).encode())
+    return asked.hexdigest()
 
 
 def request_key(identity: Identity, request: Request) -> str:
