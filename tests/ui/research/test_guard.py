@@ -32,12 +32,12 @@ class NoSessions:
 
 
 def app(bench, home, password=None) -> FastAPI:
-    async def make() -> FastAPI:
+    async def build() -> FastAPI:
         mount = research_mount(bench.writer, bench.reader, home=home, password=password)
         return create_server(NoSessions(), home=home, mounts=[mount])
 
     # Outside a running loop Gradio makes loops that nobody closes.
-    return asyncio.run(make())
+    return asyncio.run(build())
 
 
 def client(app, address="127.0.0.1", host="127.0.0.1:7860"):
