@@ -40,7 +40,9 @@ def chromium_path() -> str | None:
     )
 
 
-@pytest.fixture(scope="session")
+# For a module at a time: while Playwright runs, asyncio takes its loop for a running one, and tests that
+# are coroutines could not start.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A running Chromium."""
     playwright = pytest.importorskip(
