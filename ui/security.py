@@ -15,6 +15,7 @@ from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.i18n import COOKIE, LANGUAGES, choose
@@ -27,6 +28,9 @@ _FRAME_SCRIPTS = re.compile(
 )
 # Relative to ./ everything resolves as it would without a base, but links to #parts would lose the query.
 _BASE = re.compile(r"""\s*<base href="\./"\s*/?>""")
+_GRADIO_CALL = re.compile(r"/gradio_api/([^/=]*)")
+# What Gradio's components and events need. Uploads, files, proxies and saved links are not among it.
+GRADIO_CALLS = frozenset({"component_server", "heartbeat", "info", "queue", "run", "call", "reset", "cancel"})
 _SCRIPT = re.compile(r"<script(?=[\s>])")
 
 Head = Callable[[str], str]
@@ -79,22 +83,35 @@ def _common(headers: MutableHeaders) -> None:
     headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
 
 
-class SameOrigin:
-    """Refuses requests that another site's page makes a browser send (the Origin is not our host)."""
+class Gate:
+    """Refuses what no page of ours asks for: calls made by another site's page, uploads, files."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer 403."""
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            headers = Headers(scope=scope)
-            origin = headers.get("origin")
-            if origin is not None and origin.partition("://")[2] != headers.get("host"):
-                await send({"type": "http.response.start", "status": 403, "headers": []})
-                await send({"type": "http.response.body", "body": b"request from another site refused"})
-                return
-        await self.app(scope, receive, send)
+        """Pass on, or answer 403 or 404."""
+        refusal = _refusal(scope) if scope["type"] == "http" else None
+        await (refusal or self.app)(scope, receive, send)
+
+
+def _refusal(scope: Scope) -> ASGIApp | None:
+    call = _GRADIO_CALL.search(scope["path"])
+    if call is not None and call.group(1) not in GRADIO_CALLS:
+        return PlainTextResponse("there is nothing here", status_code=404)
+    if scope["method"] not in ("GET", "HEAD", "OPTIONS") and _foreign(Headers(scope=scope)):
+        return PlainTextResponse("a request from another site is refused", status_code=403)
+    return None
+
+
+def _foreign(headers: Headers) -> bool:
+    """Whether the request's Origin is neither our host nor the one that a proxy says it was asked for.
+
+    A browser cannot be made to send X-Forwarded-Host to another site without asking that site first.
+    """
+    origin = headers.get("origin")
+    ours = (headers.get("host"), headers.get("x-forwarded-host"))
+    return origin is not None and origin.partition("://")[2] not in ours
 
 
 class Shell:

@@ -25,7 +25,7 @@ from ui.actions import Actions
 from ui.i18n import strings
 from ui.pages import PATHS, players_blocks
 from ui.ports import Sessions
-from ui.security import SameOrigin, Shell
+from ui.security import Gate, Shell
 from ui.theme import theme
 from ui.tokens import Signer, TokenError
 
@@ -66,8 +66,8 @@ def create_server(sessions: Sessions, *, home: Path, mounts: Sequence[Mount] = (
         mount_blocks(app, mount.blocks, mount.path)
     # Last: what is mounted at / answers everything that nothing before it has answered.
     mount_blocks(app, players_blocks(actions), "/")
+    app.add_middleware(Gate)
     app.add_middleware(Shell, head=page_head, aliases=PATHS)
-    app.add_middleware(SameOrigin)
     return app
 
 

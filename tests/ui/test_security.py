@@ -76,6 +76,15 @@ def test_another_sites_page_cannot_call(client: TestClient) -> None:
     assert client.post(route, json=body, headers={"Origin": "https://example.org"}).status_code == 403
     assert client.post(route, json=body, headers={"Origin": "null"}).status_code == 403
     assert client.post(route, json=body, headers={"Origin": "http://127.0.0.1:7860"}).status_code == 200
+    behind = {"Origin": "https://play.example.org", "X-Forwarded-Host": "play.example.org"}
+    assert client.post(route, json=body, headers=behind).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/gradio_api/upload", "/research/gradio_api/upload", "/gradio_api/upload/"])
+def test_nothing_can_be_uploaded(client: TestClient, path: str) -> None:
+    refused = client.post(path, files={"files": ("a.txt", b"x" * 1000)})
+    assert refused.status_code == 404
+    assert refused.headers["x-content-type-options"] == "nosniff"
 
 
 def test_rewriting_keeps_links_to_parts_on_the_page() -> None:
