@@ -26,7 +26,7 @@
       this.completeLink();
       this.readDraft();
       this.allow(this.myTurn && !this.busy);
-      this.thinking(!this.myTurn);
+      this.thinking(!this.myTurn && !this.trouble);
       this.followNewest();
       this.toNewest();
     },
