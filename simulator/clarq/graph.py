@@ -2,11 +2,13 @@ r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its tw
 
 ::
 
-    START -> greet -> seek -> listen -> walk -> write -> seek -> … -> END
-                          \-> provide ----------------/
+    START -> greet -> seek -> listen ----------> seek -> … -> END
+                          |       \-> walk ---/
+                          \-> provide --------/
 
-`listen`, `walk` and `write` are the steps of a provider that answers through experts (`ProviderAgent`);
-`provide` asks any other seat for its move. Where a person is due, the invocation ends; the runner
+`listen` and `walk` are the steps of a provider that answers through experts (`ProviderAgent`). It hears
+what is wanted, walks through the tree only if a detail was asked that could be given, and then writes its
+reply. `provide` asks any other seat for its move. Where a person is due, the invocation ends; the runner
 invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is
 needed: the log is the checkpoint.
 """
@@ -117,7 +119,7 @@ class State(TypedDict):
         lines: ``[seat, text]`` per turn.
         opened: whether the opening has been given.
         given: indices of the nodes given.
-        decision: the provider's turn in the making (a `Decision`'s fields).
+        decision: what the provider has heard, for its walk (a `Decision`'s fields).
         since: when the seat that is due became so (seconds, monotonic).
     """
 
@@ -129,7 +131,7 @@ class State(TypedDict):
 
 
 Update = dict[str, Any]
-# Where the dialogue can go on after a turn.
+# Where the dialogue goes on after a turn.
 Place = Literal["seek", "provide", "listen", "__end__"]
 
 
@@ -246,12 +248,10 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     graph.add_node("provide", _provide)
     graph.add_node("listen", _listen)
     graph.add_node("walk", _walk)
-    graph.add_edge("walk", "write")
-    graph.add_node("write", _write)
     return graph
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Place | Literal["greet"]:
+async def _start(state: State, runtime: Runtime[Table]) -> Literal["greet", Place]:
     # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
     return _next(runtime.context, state) if state["lines"] else "greet"
 
@@ -284,23 +284,23 @@ async def _provide(state: State, runtime: Runtime[Table]) -> Command[Place]:
     return await _record(table, state, *provider_move(table, state, reply))
 
 
-async def _listen(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "write"]]:
-    table = runtime.context
-    decision = await rules.listen(_experts(table), _situation(table, state))
-    return Command(update={"decision": _plain(decision)}, goto="walk" if decision.walking else "write")
+async def _listen(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", Place]]:
+    table, situation = runtime.context, _situation(runtime.context, state)
+    decision = await rules.listen(_experts(table), situation)
+    if decision.walking:
+        return Command(update={"decision": _plain(decision)}, goto="walk")
+    return await _write(table, state, situation, decision)
 
 
-async def _walk(state: State, runtime: Runtime[Table]) -> Update:
-    table = runtime.context
+async def _walk(state: State, runtime: Runtime[Table]) -> Command[Place]:
+    table, situation = runtime.context, _situation(runtime.context, state)
     heard = Decision(**state["decision"])
-    decision = await rules.walk(_experts(table), _situation(table, state), heard, multi=table.multi)
-    return {"decision": _plain(decision)}
+    decision = await rules.walk(_experts(table), situation, heard, multi=table.multi)
+    return await _write(table, state, situation, decision)
 
 
-async def _write(state: State, runtime: Runtime[Table]) -> Command[Place]:
-    table = runtime.context
-    decision = Decision(**state["decision"])
-    situation = _situation(table, state)
+async def _write(table: Table, state: State, situation: Situation, decision: Decision) -> Command[Any]:
+    # No node of its own: a step of the graph costs more than all of our own rules together.
     turn = await rules.write(_experts(table), situation, decision)
     payload = rules.trace(decision, situation.frontier, turn)
     return await _record(
@@ -376,7 +376,7 @@ def _turn(
     return turn, {"lines": [[seat, text]], "since": monotonic(), **update}
 
 
-async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Place]:
+async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
     await table.record(turn)
     after = cast(State, {**state, "lines": state["lines"] + update["lines"]})
     return Command(update=update, goto=_next(table, after))
