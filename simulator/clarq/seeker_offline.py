@@ -11,15 +11,25 @@ from typing import Any, Final
 
 from personas.templates import render
 from simulator.clarq.graph import SEEKER, TURN_LIMIT, farewell
+from simulator.clarq.lexical import sentences
 from simulator.clarq.seeker.noticing import Topic
-from simulator.clarq.seeker.topics import Case, answered, attempts, case_of, says_enough, topics
+from simulator.clarq.seeker.topics import (
+    Case,
+    answered,
+    answered_first,
+    attempts,
+    case_of,
+    says_enough,
+    topics,
+)
 from simulator.errors import InputError
 from simulator.seats import Kind, Reply, View
 
 MANNERS: Final = ("careful", "hasty", "verbose")
 HASTY_QUESTIONS: Final = 2
 STARTS: Final = 3  # how often it asks for the task if nobody tells it
-_AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 4}
+_AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
+_PATIENCE: Final = 4  # how often the verbose one repeats a question
 _TEMPLATE: Final = "clarq/offline_seeker"
 
 
@@ -66,26 +76,12 @@ class OfflineSeeker:
     def _to_ask(self, view: View, now: Case, mine: Sequence[str]) -> list[Topic]:
         """The topics to ask, what has not been asked yet first."""
         tried = {topic: attempts(topic, mine) for topic in topics(view) if not _unsayable(topic)}
-        again = self._again_verbose if self._manner == "verbose" else self._again
         fresh = [topic for topic, tries in tried.items() if not tries]
         if self._manner == "hasty":
             return fresh
-        return fresh + [topic for topic, tries in tried.items() if tries and again(topic, tries, now)]
-
-    def _again(self, topic: Topic, tries: tuple[int, ...], now: Case) -> bool:
-        """Whether to come back to a topic: once, if the reply told something, but something else."""
-        told = {line for line, _ in now.told}
-        return (
-            topic.kind != "spare"
-            and len(tries) == 1
-            and tries[0] in told
-            and not answered(topic, tries[0], now)
-        )
-
-    def _again_verbose(self, topic: Topic, tries: tuple[int, ...], now: Case) -> bool:
-        """Whether to repeat a question of several: as long as each reply has answered another of them."""
-        told = {line for line, _ in now.told}
-        return tries[-1] in told and not any(answered(topic, line, now) for line in tries)
+        if self._manner == "verbose":
+            return _unanswered([topic for topic, tries in tried.items() if tries], mine, now) + fresh
+        return fresh + [topic for topic, tries in tried.items() if _worth_a_second_try(topic, tries, now)]
 
     def _say(self, view: View, now: Case, act: str, about: Sequence[Topic], why: str) -> Reply:
         task = view.task.background.task
@@ -95,7 +91,7 @@ class OfflineSeeker:
             "variant": view.seed,
             "task": "" if farewell(task) else task,
             "topics": about,
-            "notes": [text for _, text in now.told if not farewell(text)],
+            "notes": [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)],
         }
         rendered = render(_TEMPLATE, view.language, variables)
         trace = {
@@ -104,7 +100,33 @@ class OfflineSeeker:
             "topics": [{"kind": topic.kind, "about": topic.about, "why": topic.why} for topic in about],
             "template": rendered.version,
         }
-        return Reply(text=_one_line(rendered.text), trace=trace)
+        return Reply(text=_tidy(rendered.text), trace=trace)
+
+
+def _worth_a_second_try(topic: Topic, tries: tuple[int, ...], now: Case) -> bool:
+    """Whether to come back to a topic: it was asked once, and the reply told something else."""
+    told = {line for line, _ in now.told}
+    once = len(tries) == 1 and topic.kind != "spare"
+    return once and tries[0] in told and not answered(topic, tries[0], now)
+
+
+def _unanswered(asked: Sequence[Topic], mine: Sequence[str], now: Case) -> list[Topic]:
+    """Of the topics asked together with others, those to repeat: no reply has answered them yet.
+
+    A question is repeated `_PATIENCE` times at most, and not after a reply that told nothing.
+    """
+    told = {line for line, _ in now.told}
+    tried = {topic: attempts(topic, mine) for topic in (*now.noticed, *asked)}
+    done: set[Topic] = set()
+    for line in sorted(told):
+        together = [topic for topic, tries in tried.items() if line in tries and topic not in done]
+        if (first := answered_first(together, line, now)) is not None:
+            done.add(first)
+    return [
+        topic
+        for topic in asked
+        if topic not in done and len(tried[topic]) < _PATIENCE and tried[topic][-1] in told
+    ]
 
 
 def _unsayable(topic: Topic) -> bool:
@@ -112,5 +134,6 @@ def _unsayable(topic: Topic) -> bool:
     return any(farewell(text) for text in (topic.about, topic.step, *topic.options))
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _tidy(text: str) -> str:
+    """Without the blank lines and double blanks that a template leaves."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from simulator.clarq.lexical import stem, terms
 from simulator.clarq.seeker.reading import words
@@ -17,6 +17,7 @@ _ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
 _MEASURE = re.compile(
     r"^(?:一些|一(?:小|大|整)?[个罐只把袋根盏瓶口张件副颗块条支团盒卷台套锅枚份片篮捆串顶双艘辆匹轮面盘株床架幅本对])"
 )
+_SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
 _NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
 _WORD = re.compile(r"[a-z][\w'’-]*")
 _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
@@ -79,8 +80,12 @@ class Group:
         return frozenset(
             position
             for position, own in enumerate(self.own)
-            if own & found or (language == "zh" and any(len(one) == 1 and one in text for one in own))
+            if own & found or (language == "zh" and any(self._tells(one, text) for one in own))
         )
+
+    def _tells(self, own: str, text: str) -> bool:
+        """Whether a single character tells which is meant: 铜 in 铜剪刀 or 铜的, but not anywhere."""
+        return len(own) == 1 and any(own + after in text for after in (self.label[:1], "的", "色", "之"))
 
     def mention(self, text: str, language: Language) -> str:
         """The word by which `text` speaks of them without saying which; empty if it does not."""
@@ -139,9 +144,7 @@ def _group(
 ) -> Group:
     names = [entry.name for entry in members]
     said = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
-    sets = [frozenset(terms(text, language)) for text in said]
-    if language == "zh":
-        sets = [own | frozenset(_rest(text, label)) for own, text in zip(sets, said, strict=True)]
+    sets = [frozenset(terms(_rest(text, label, language), language)) for text in said]
     own = tuple(
         one - frozenset[str]().union(*(other for other in sets if other is not one)) - mentions
         for one in sets
@@ -149,33 +152,61 @@ def _group(
     return Group(section, label, mentions, tuple(said), own)
 
 
-def _rest(text: str, label: str) -> tuple[str, ...]:
-    """A single character that tells a Chinese entry from the others (丝 of 丝网)."""
-    rest = text.removesuffix(label)
-    return (rest,) if len(rest) == 1 else ()
+def _rest(text: str, label: str, language: Language) -> str:
+    """What an entry has besides what all have in common; in Chinese the seam between them must not count."""
+    return text if language == "en" else text.removesuffix(label).removeprefix(label)
 
 
 def _english(entries: tuple[Entry, ...], section: str) -> Found:
-    heads: dict[str, list[Entry]] = {}
-    spelled: dict[str, str] = {}
+    heads = _by_head(entries, section)
+    for name, kinds in _families():
+        found = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
+        members = [entry for entry in entries if entry in found] if len(found) > 1 else []
+        if len(members) > 1:
+            yield name, kinds, members
+    first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
+    for key, (word, members) in heads.items():
+        if len(members) > 1 and not (section == "scenes" and _surrounds(members, first, key)):
+            yield word, frozenset({key}), members
+
+
+@cache
+def _families() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Kinds of things in English: what to call one of them, and the stems of all words for one."""
+    families = (line.split() for line in words("en")["families"])
+    return tuple((family[0], frozenset(map(_stem, family))) for family in families)
+
+
+def _by_head(
+    entries: tuple[Entry, ...], section: str, *, all_heads: bool = True
+) -> dict[str, tuple[str, list[Entry]]]:
+    """Stem of a head -> the head as spelled and the entries that have it, longer words included."""
+    found: dict[str, tuple[str, list[Entry]]] = {}
     for entry in entries:
-        for word in _heads(entry.name, section):
-            key = stem(word.lower())
-            spelled.setdefault(key, word.lower())
-            if entry not in heads.setdefault(key, []):
-                heads[key].append(entry)
-    for key, members in heads.items():
-        longer = [other for other in heads if len(key) >= 5 and other != key and other.endswith(key)]
-        members += [entry for other in longer for entry in heads[other] if entry not in members]
-    for family in words("en")["families"]:
-        stems = {stem(word): word for word in family.split()}
-        members = [entry for entry in entries if any(entry in heads.get(key, ()) for key in stems)]
-        if len(members) > 1:
-            first = next(iter(stems))
-            yield stems[first], frozenset(stems), members
-    for key, members in heads.items():
-        if len(members) > 1:
-            yield spelled[key], frozenset({key}), members
+        heads = _heads(entry.name, section)
+        heads = [*heads, *_note_head(entry.note)] if all_heads else heads[:1]
+        for word in heads:
+            members = found.setdefault(_stem(word.lower()), (word.lower(), []))[1]
+            if entry not in members:
+                members.append(entry)
+    for key, (_, members) in found.items():
+        longer = [other for other in found if len(key) >= 5 and other != key and other.endswith(key)]
+        members += [entry for other in longer for entry in found[other][1] if entry not in members]
+    return found
+
+
+def _note_head(note: str) -> list[str]:
+    """What a short parenthesis is about: its last word (“full of tall bean poles”)."""
+    found = re.findall(r"[\w'-]+", note)
+    return found[-1:] if 1 < len(found) <= _SHORT_NOTE and terms(found[-1], "en") else []
+
+
+def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
+    """Whether a place is only where other like places are: two gates of the garden are no gardens."""
+    return any(
+        other != key and 1 < len(inner) < len(members) and all(entry in members for entry in inner)
+        for other, inner in first.items()
+    )
 
 
 def _heads(name: str, section: str) -> list[str]:

@@ -48,9 +48,12 @@ class Knowledge:
         return frozenset(term for text in texts for term in self.terms(text))
 
     @cached_property
-    def entry_terms(self) -> tuple[Terms, ...]:
-        """The terms of each entry's name."""
-        return tuple(self.terms(entry.name) for section in SECTIONS for entry in self.entries(section))
+    def own_terms(self) -> tuple[Terms, ...]:
+        """The terms of each item, and of each skill that takes nothing else."""
+        skills = (
+            entry for entry in self.entries("skills") if not self.pattern("requires").search(entry.note)
+        )
+        return tuple(self.terms(entry.name) for entry in (*self.entries("items"), *skills))
 
     @cached_property
     def place_terms(self) -> tuple[Terms, ...]:
@@ -67,8 +70,8 @@ class Knowledge:
         return any(word in entry.lower() for word in words(self.language)["money"].split())
 
     def has(self, thing: Terms) -> bool:
-        """Whether a thing is in the background."""
-        return any(thing <= own for own in self.entry_terms) or any(
+        """Whether a thing is among the items, or what a skill or the like things of a section are about."""
+        return any(thing <= own for own in self.own_terms) or any(
             thing <= group.words for group in self.groups
         )
 

@@ -14,6 +14,7 @@ from simulator.clarq.seeker.reading import Segment
 from trees import Background, Language
 
 Kind = Literal["start", "choice", "where", "obstacle", "which", "how", "spare"]
+_PURPOSE = re.compile(r"\bfor\b.*")  # a place named there is not where to look
 ORDER: Final[tuple[Kind, ...]] = ("start", "choice", "where", "obstacle", "which", "how", "spare")
 
 
@@ -32,7 +33,7 @@ class Topic:
         section: where the options stand; of ``where``, ``person`` or ``thing``.
         line: the provider's line that it arises from, counted without the greeting.
         step: what is to be done with it, if that has been said.
-        group: the group of a choice.
+        group: the group of a choice, or of the places where to look.
         why: how it was noticed; for the log.
     """
 
@@ -93,6 +94,7 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
             section="person" if thing in segment.names else "thing",
             line=spot.line,
             step=segment.step,
+            group=places,
             why=f"not in the background: {thing}",
         )
         for thing in things
@@ -110,7 +112,7 @@ def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Gro
     """The groups that `segment` mentions and `line` does not decide, with the word that mentions them.
 
     Of groups that overlap, one is taken: in Chinese the one mentioned by the longest word, else the
-    largest that can still be read out.
+    largest that can still be read out; of skills, which mostly share a verb, the smallest.
     """
     mentioned = [
         (group, word) for group in knowledge.groups if (word := group.mention(segment, knowledge.language))
@@ -119,7 +121,7 @@ def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Gro
         key=lambda found: (
             len(found[0].options) > MOST_OPTIONS,
             -len(found[1]) if knowledge.language == "zh" else 0,
-            -len(found[0].options),
+            len(found[0].options) * (1 if found[0].section == "skills" else -1),
         )
     )
     kept: list[tuple[Group, str]] = []
@@ -139,7 +141,7 @@ def _readable(group: Group | None) -> tuple[str, ...]:
 def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
     return Topic(
         kind="choice",
-        about=group.label if group.label.endswith(word) else word,
+        about=group.label if len(word) == 1 and group.label.endswith(word) else word,
         options=_readable(group),
         section=group.section,
         line=spot.line,
@@ -152,10 +154,11 @@ def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
 def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
     """What a segment wants or names that the background has not and no line has spoken of."""
     knowledge = spot.knowledge
-    if knowledge.names_place(segment.text):
+    if knowledge.names_place(_PURPOSE.sub("", segment.text)):
         return
     used = segment.used if knowledge.rich else ()
-    for thing in dict.fromkeys((*segment.names, *segment.wanted, *used)):
+    offered = () if spot.opening else segment.offered
+    for thing in dict.fromkeys((*segment.names, *segment.wanted, *used, *offered)):
         own = knowledge.terms(thing)
         known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
         if own and not own <= spot.heard and not known:
@@ -186,23 +189,26 @@ def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
         return False
     knowledge = spot.knowledge
     if spot.opening:
-        unknown = any(not knowledge.has(knowledge.terms(thing)) for thing in segment.used)
-        return not segment.explained or unknown
+        if any(not knowledge.has(knowledge.terms(thing)) for thing in segment.used):
+            return True
+        placed = knowledge.names_place(segment.step) and not segment.achieves
+        return not segment.explained and not placed
     own = knowledge.terms(segment.step)
     news = len(own - spot.heard - knowledge.vocabulary)
     return segment.achieves and not segment.explained and news * 2 >= max(len(own), 2)
 
 
-def obstacles(knowledge: Knowledge) -> Iterator[Topic]:
+@lru_cache(maxsize=1024)
+def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
     """What stands in the way according to the parentheses of items and scenes, each once."""
     pattern, harmless = knowledge.pattern("obstacle"), knowledge.pattern("no_obstacle")
-    notes: set[str] = set()
+    found: dict[str, Topic] = {}
     for entry in (*knowledge.entries("items"), *knowledge.entries("scenes")):
         for note in _notes(entry.note, pattern):
-            if pattern.search(note) and not harmless.search(note) and note not in notes:
-                notes.add(note)
+            if pattern.search(note) and not harmless.search(note):
                 why = f"in the way at {entry.name}"
-                yield Topic(kind="obstacle", about=note, options=(entry.name,), why=why)
+                found.setdefault(note, Topic(kind="obstacle", about=note, options=(entry.name,), why=why))
+    return tuple(found.values())
 
 
 def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
@@ -219,13 +225,23 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
 def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
     """What a skill takes that the seeker has not, once somebody has spoken of doing it."""
     spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
+    for name, thing in _lacking(knowledge):
+        if knowledge.terms(name) & spoken:
+            why = f"needed to {name}"
+            yield Topic(kind="where", about=thing, section="thing", line=told[0][0], why=why)
+
+
+@lru_cache(maxsize=1024)
+def _lacking(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+    """Names of skills with what they take and the seeker has not."""
+    found = []
     for entry in knowledge.entries("skills"):
         match = knowledge.pattern("requires").search(entry.note)
-        thing = match and (match.group("what") or match.group("that"))
-        own = knowledge.terms(thing or "")
-        if thing and own and not knowledge.has(own) and knowledge.terms(entry.name) & spoken:
-            why = f"needed to {entry.name}"
-            yield Topic(kind="where", about=thing, section="thing", line=told[0][0], why=why)
+        thing = (match.group("what") or match.group("that") or "") if match else ""
+        own = knowledge.terms(thing)
+        if own and not knowledge.has(own):
+            found.append((entry.name, thing))
+    return tuple(found)
 
 
 def spare(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:

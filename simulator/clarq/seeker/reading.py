@@ -26,6 +26,7 @@ class Segment:
         achieves: whether the step is of those that say what to bring about rather than what to do.
         wanted: things to be got hold of.
         used: things that are only put to use.
+        offered: things that somebody wants to be brought, or that something is made of.
         vague: nouns that leave open which one is meant, and the sort of question they call for.
         names: people and places called by a name.
     """
@@ -36,6 +37,7 @@ class Segment:
     achieves: bool = False
     wanted: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
     vague: tuple[tuple[Vagueness, str], ...] = ()
     names: tuple[str, ...] = ()
 

@@ -22,6 +22,7 @@ _CONDITION = re.compile(
     r"(?:的时候|时|以后|之后|之前|以前|的话|后)$|^(?:等|趁|当|要是|如果|一旦|只有|因为|由于)"
 )
 _MEANS = re.compile(r"^用[^，]{1,8}(?:把|将|给|来)?|使用.{2}")
+_STATEMENT = re.compile(r"^[^让使把将请给]{1,6}会|[有是]了$")
 _PLAIN = re.compile(
     r"^(?:去|到|在|前往|走|离开|回|带|送|拿|选|挑|等|从|端|举|说|看|进|下|提|开上|穿过|放|夹|挂|装|安|请|问|交|给|卖|按)"
 )
@@ -57,7 +58,8 @@ def read_chinese(line: str) -> tuple[Segment, ...]:
 
 def _segment(text: str) -> Segment:
     bare = _LEAD.sub("", text)
-    acts = bare.startswith(_VERBS) and not _CONDITION.search(text) and len(bare) >= 3
+    tells = _CONDITION.search(text) or _STATEMENT.search(bare)
+    acts = bare.startswith(_VERBS) and not tells and len(bare) >= 3
     step = bare.replace("你", "我") if acts else ""
     return Segment(
         text=text,

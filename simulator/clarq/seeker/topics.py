@@ -6,17 +6,18 @@ provider's decides it. Nothing here knows the tree: all follows from the backgro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from simulator.clarq.seeker.knowledge import Knowledge, knowledge_of
+from simulator.clarq.lexical import sentences
+from simulator.clarq.seeker.knowledge import Knowledge, Terms, knowledge_of
 from simulator.clarq.seeker.noticing import ORDER, Topic, from_lines, obstacles, requirements, spare
 from simulator.seats import View
 from trees import Background, Language
 
 # Share of a topic's terms that a line must have to speak of it.
-_SPEAKS_OF = {"where": 0.5, "which": 0.5, "obstacle": 0.4, "how": 0.6}
+_SPEAKS_OF = {"where": 0.5, "which": 1.0, "obstacle": 0.4, "how": 0.6}
 
 
 @dataclass(frozen=True)
@@ -97,19 +98,24 @@ def topics(view: View) -> tuple[Topic, ...]:
 
 
 def attempts(topic: Topic, lines: Iterable[str]) -> tuple[int, ...]:
-    """The positions of those `lines` of the seeker that have asked about `topic`."""
+    """The positions of those `lines` of the seeker that have asked about `topic`; none for the start."""
+    if topic.kind == "start":
+        return ()
     return tuple(number for number, line in enumerate(lines) if all(mark in line for mark in topic.marks))
 
 
 def settled(topic: Topic, now: Case) -> bool:
     """Whether a line has decided `topic`: named one of the options, or spoken of the thing itself."""
-    if topic.group is not None:
-        return any(topic.group.named(text, now.language) for _, text in now.told)
-    return any(
-        _speaks_of(topic, text, now) and (topic.kind != "where" or now.knowledge.hints_at_place(text))
-        for line, text in now.told
-        if line > topic.line
-    )
+    later = [text for line, text in now.told if line > topic.line]
+    if topic.group is not None and topic.kind != "where":
+        said = later if topic.kind == "choice" else [text for _, text in now.told]
+        return any(topic.group.named(text, now.language) for text in said)
+    if topic.kind == "where" and topic.group is not None:
+        return any(_speaks_of(topic, text, now) and topic.group.named(text, now.language) for text in later)
+    if topic.kind == "where":
+        parts = (sentence for text in later for sentence in sentences(text, now.language))
+        return any(_speaks_of(topic, part, now) and now.knowledge.hints_at_place(part) for part in parts)
+    return any(_speaks_of(topic, text, now) for text in later)
 
 
 def answered(topic: Topic, line: int, now: Case) -> bool:
@@ -124,10 +130,33 @@ def answered(topic: Topic, line: int, now: Case) -> bool:
     if settled(topic, after):
         return True
     if topic.kind in {"choice", "where"}:
-        return topic.kind == "where" and _speaks_of(topic, text, now)
+        named = topic.group is not None and bool(topic.group.named(text, now.language))
+        return topic.kind == "where" and (named or _speaks_of(topic, text, now))
     before = case(now.background, now.said[:line], now.language)
     others = (other for other in before.open if other.kind in {"choice", "where"} and other != topic)
     return not any(settled(other, after) for other in others)
+
+
+def answered_first(asked: Sequence[Topic], line: int, now: Case) -> Topic | None:
+    """Which of the topics `asked` at once the provider's line number `line` answers.
+
+    The one it settles, else the one that it has most words in common with; None if it tells nothing.
+    """
+    text = dict(now.told).get(line)
+    if text is None or not asked:
+        return None
+    before = case(now.background, now.said[:line], now.language)
+    after = case(now.background, now.said[: line + 1], now.language)
+    for topic in asked:
+        if settled(topic, after) and not settled(topic, before):
+            return topic
+    weak = [topic for topic in asked if topic.kind not in {"choice", "where"}] or asked
+    found = now.knowledge.terms(text)
+    return max(weak, key=lambda topic: len(found & _all_terms(topic, now)))
+
+
+def _all_terms(topic: Topic, now: Case) -> Terms:
+    return now.knowledge.terms(" ".join((topic.about, topic.step, *topic.options)))
 
 
 def says_enough(now: Case) -> bool:

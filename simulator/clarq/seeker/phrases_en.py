@@ -1,0 +1,289 @@
+"""Noun phrases in English, by word lists: what a segment wants, uses, names and leaves open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simulator.clarq.seeker.reading import Vagueness, vague_words, word_set
+
+_VERBS = word_set("en", "verbs")
+_CONSUME = word_set("en", "consume")
+_DONE_WITH = word_set("en", "done_with")
+_DETERMINERS = word_set("en", "determiners")
+_ADVERBS = word_set("en", "adverbs")
+_ENDS = word_set("en", "ends")
+_FITTING = word_set("en", "fitting")
+_NOWHERE = word_set("en", "nowhere")
+_TITLES = word_set("en", "people")
+_PRONOUNS = word_set("en", "pronouns")
+_PARTICLES = word_set("en", "particles")
+_OBJECT_PRONOUNS = word_set("en", "objects")
+_SUBORDINATORS = word_set("en", "subordinators")
+_QUANTITY = word_set("en", "quantities")
+_HOLDERS = word_set("en", "holders")
+_TOWARDS = word_set("en", "towards")
+_NO_MATTER = word_set("en", "settled_determiners")
+_EMPTY = word_set("en", "empty")
+_VAGUE = vague_words("en")
+_NOT_THINGS = _NOWHERE | _QUANTITY | _VAGUE.keys()
+_COMMON = _VERBS | _ENDS | _DETERMINERS | _ADVERBS | _SUBORDINATORS  # may begin a sentence
+TOKEN = re.compile(r"[A-Za-z0-9][\w'’.\-]*[\w'’]|[A-Za-z0-9]|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A noun phrase.
+
+    Attributes:
+        determiner: the word before it that says which or how many, lower case; empty if there is none.
+        words: the others, at least one.
+    """
+
+    determiner: str
+    words: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        """Its last word, which says what it is."""
+        return self.words[-1].lower()
+
+
+def spell(tokens: Sequence[str]) -> str:
+    """Tokens as a text, without punctuation at the ends."""
+    text = ""
+    for token in tokens:
+        text += token if not text or token in {",", ".", ";", ":", "!", "?", ")", "”"} else " " + token
+    return re.sub(r"([(“\"]) ", r"\1", text).strip(" ,.;:!")
+
+
+def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
+    """The noun phrases, roughly: words between determiners, function words and punctuation."""
+    found: list[Phrase] = []
+    determiner, current, before = "", list[str](), ""
+    for token in (*tokens, "."):
+        lowered, before, previous = token.lower(), token.lower(), before
+        if previous == "to" and lowered in _VERBS:
+            continue
+        if lowered == "of" and current and current[-1].lower() in _QUANTITY:
+            current.pop()
+            continue
+        if not token[0].isalnum() or lowered in _ENDS or lowered in _DETERMINERS:
+            if current:
+                found.append(Phrase(determiner, _without_participle(current)))
+            current = []
+            determiner = lowered if lowered in _DETERMINERS else ""
+        else:
+            current.append(token)
+    return found
+
+
+def _without_participle(words: list[str]) -> tuple[str, ...]:
+    """“fertilizer designed (for melons)” is a fertilizer."""
+    return tuple(words[:-1] if len(words) > 1 and words[-1].endswith("ed") else words)
+
+
+def causes(doing: Sequence[str]) -> bool:
+    """“get the flock to stand”, “have it stamped”, “find out”: nothing is got hold of."""
+    rest = [token.lower() for token in doing[1:8]]
+    if doing[0].lower() == "get" and rest and rest[0] not in _DETERMINERS | {"hold"}:
+        return True
+    if doing[0].lower() in {"get", "have"} and (
+        "to" in rest or "ready" in rest or rest[:1] in (["it"], ["them"])
+    ):
+        return True
+    return rest[:1] in (["out"], ["into"], ["to"], ["in"], ["through"], ["past"], ["rid"])
+
+
+def objects_of(tokens: Sequence[str]) -> list[Phrase]:
+    """The objects that a verb is followed by."""
+    if tokens and tokens[0].lower() in _PARTICLES | _OBJECT_PRONOUNS:
+        tokens = tokens[1:]
+    if [token.lower() for token in tokens[:2]] == ["hold", "of"]:
+        tokens = tokens[2:]
+    return [phrase for phrase in _row(tokens) if phrase.determiner not in _NO_MATTER]
+
+
+def _row(tokens: Sequence[str]) -> list[Phrase]:
+    """The noun phrases that `tokens` begin with, joined by commas or “and”."""
+    found: list[Phrase] = []
+    determiner, current = "", list[str]()
+    for token in (*tokens, "."):
+        lowered = token.lower()
+        if not current and lowered in _DETERMINERS:
+            determiner = lowered
+            continue
+        if lowered == "of" and current and (current[-1].lower() in _QUANTITY or current[-1][0].isdigit()):
+            current = []
+            continue
+        if token[0].isalnum() and lowered not in _ENDS and lowered not in _PRONOUNS and lowered != "of":
+            current.append(token)
+            continue
+        if current:
+            found.append(Phrase(determiner, _without_participle(current)))
+            determiner, current = "", []
+        if lowered not in {",", "and", "or", ":"}:
+            break
+    return found
+
+
+_NEEDS = re.compile(
+    r"\b(?:need|needs|requires?|includes?|including|consists? of|missing)\b:?\s+(?!to\b)", re.IGNORECASE
+)
+
+
+def needed(tokens: Sequence[str]) -> list[Phrase]:
+    """What a segment says is needed, required or included, or must be bought."""
+    text = spell(tokens)
+    return [
+        phrase
+        for match in (*_NEEDS.finditer(text), *_BOUGHT.finditer(text))
+        for phrase in objects_of(TOKEN.findall(text[match.end() :]))
+        if not re.fullmatch(r"(?:is|are|be)", phrase.head)
+    ]
+
+
+def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
+    """The phrases that name something to be got hold of, without “suitable” and amounts."""
+    return tuple(noun for phrase in phrases if (noun := _noun(phrase)))
+
+
+def _noun(phrase: Phrase) -> str:
+    words = list(phrase.words)
+    while words and (words[0].lower() in _FITTING | _ADVERBS or words[0][0].isdigit()):
+        words = words[1:]
+    if len(words) > 1 and words[0].lower() in _QUANTITY and words[0].lower().endswith("s"):
+        words = words[1:]
+    head = words[-1].lower() if words else ""
+    nothing = not head or head in _NOT_THINGS or head.endswith(("ly", "ing", "ed"))
+    if nothing or len(words) > 5:
+        return ""
+    article = phrase.determiner if phrase.determiner in {"", "a", "an", "some"} else "the"
+    return f"{article} {' '.join(words)}".strip()
+
+
+_BOUGHT = re.compile(r"\b(?:store|shop)-bought\s+")
+_WITH = re.compile(r"\b(?:laced|mixed|infused|coated|filled) (?:with|in)\s+")
+
+
+def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
+    """What something is to be done with."""
+    found = [
+        phrase for match in _WITH.finditer(text) for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
+    ]
+    if doing and doing[0].lower() in _CONSUME | _DONE_WITH:
+        found += [
+            phrase
+            for position, token in enumerate(doing)
+            if token.lower() in {"with", "using"}
+            for phrase in _row(doing[position + 1 :])[:1]
+            if phrase.determiner in {"", "a", "an", "some"}
+        ]
+    return found
+
+
+_OFFERED = re.compile(
+    r"\b(?:nothing but|brings?(?: \w+)?|offered|offers?(?: \w+)?|gives?(?: \w+)?|shows?(?: \w+)?|wants?"
+    r"|asks? for|in (?:return|exchange) for|folding|cut from|(?:blow|play)[^,.]* on|makes? \w+ \w+)"
+    r"\s+(?=(?:an?|some)\s)|\b(?:made (?:of|from)|woven from)\s+",
+    re.IGNORECASE,
+)
+
+
+def offered(text: str) -> list[Phrase]:
+    """Indefinite things that somebody wants or that something is done with or made of."""
+    return [
+        phrase for match in _OFFERED.finditer(text) for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
+    ]
+
+
+_IN_WHICH = re.compile(r"\bthe (year|day|month|week|hour|order) (?:in|on|at|by) which\b")
+_ONE_OF = re.compile(r"\bone of (?:your|the|its|their) ([a-z]+)\b")
+_IS_RIGHT = re.compile(
+    r"\b(?:the|their|its)\s+(\w+(?:\s\w+)?)\s+(?:is|are) (?:right|suitable|ready)\b", re.IGNORECASE
+)
+
+
+def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
+    """The nouns of a segment that leave open which one is meant, and the sort of question they call for.
+
+    Args:
+        phrases: the segment's noun phrases.
+        text: the segment.
+        verb: what it tells to do, lower case; empty if nothing.
+    """
+    found: dict[str, Vagueness] = {}
+    for phrase in phrases:
+        plain = [word for word in phrase.words if word.lower() not in _EMPTY]
+        sort = _sort(phrase, plain, verb) if plain and len(phrase.words) <= 4 else None
+        if sort is not None:
+            found.setdefault(" ".join(plain), sort)
+    for match in _ONE_OF.finditer(text):
+        found.setdefault(match.group(1), "thing")
+    for match in (*_IN_WHICH.finditer(text), *_IS_RIGHT.finditer(text)):
+        found.setdefault(match.group(1), "value")
+    return tuple((sort, noun) for noun, sort in found.items())
+
+
+def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
+    """The sort of question that a phrase calls for; None if it is definite enough."""
+    fitting = any(word.lower() in _FITTING for word in phrase.words[:-1])
+    determiner, first = phrase.determiner, phrase.words[0].lower()
+    possessive = phrase.words[0].endswith("'s")
+    if phrase.head == verb and not determiner:
+        return None
+    if (determiner in _NO_MATTER and not possessive) or (determiner in {"all", "its"} and not fitting):
+        return None
+    if first in {"only", "best", verb} or any(word[0].isdigit() for word in plain):
+        return None
+    if any(word.lower() in _VERBS for word in plain[:-1]):
+        return None
+    sort = _VAGUE.get(phrase.head)
+    if sort is None:
+        return "thing" if fitting and phrase.head not in _NOWHERE else None
+    if sort == "thing" and not fitting and (determiner == "the" or not (determiner or phrase.head == "bait")):
+        return None
+    if sort in {"time", "way"} and not fitting and determiner not in {"a", "an", "their"}:
+        return None
+    return sort
+
+
+def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
+    """Names of people and places that a segment speaks of as to be found or as holding something.
+
+    Args:
+        tokens: the segment's words and punctuation.
+        first: whether the segment begins the sentence, so that its first capital says nothing.
+    """
+    found: list[str] = []
+    start = 0
+    while start < len(tokens):
+        end = start
+        while end < len(tokens) and _proper(tokens[end]):
+            end += 1
+        if name := _name(tokens, start, end, begins=first and start == 0):
+            found.append(name)
+        start = max(end, start + 1)
+    return tuple(found)
+
+
+def _proper(token: str) -> bool:
+    return len(token) > 1 and token[0].isupper() and token[1].islower()
+
+
+def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
+    """The capitalised words from `start` to `end` if they name somebody worth finding, else nothing."""
+    name = list(tokens[start:end])
+    before = tokens[start - 1].lower() if start else ""
+    after = tokens[end].lower() if end < len(tokens) else ""
+    if not name or before in {"the", "a", "an", "this", "that"} or (begins and name[0] == "The"):
+        return ""
+    if begins and name[0].lower() in _COMMON:
+        name = name[1:]
+    titled = len(name) > 1 and name[0].lower() in _TITLES
+    sought = titled or before in _TOWARDS or after in _HOLDERS
+    alone_in_front = begins and len(name) == 1 and not titled and after not in _HOLDERS
+    if not name or not sought or alone_in_front:
+        return ""
+    return " ".join(name).removesuffix("'s").removesuffix("’s")
