@@ -8,13 +8,16 @@ detail that some node answers is always heard as one.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+import numpy as np
 
 from personas.templates import render
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import topics
 from simulator.clarq.ranker import Coefficients, Ranker, load_ranker
-from simulator.clarq.task_index import indexed
+from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
 _TEMPLATES = {
@@ -60,6 +63,7 @@ class OfflineExperts:
     def __init__(self, ranker: Ranker | None = None, name: str = "offline/experts") -> None:
         self.name = name
         self._ranker = ranker or load_ranker()
+        self._last: tuple[Situation, _Judged] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Yes if the utterance names anything of the task or asks for help with one."""
@@ -73,25 +77,22 @@ class OfflineExperts:
 
     async def hear(self, situation: Situation) -> Heard:
         """The type: answerable if some node would be given, else by the look of the utterance."""
-        reading = Reading(situation)
-        if reading.available:
-            single, several = self._single(reading), self._several(reading)
-            if suitable := ([single] if single else several):
-                return Heard(TurnType.ANSWERABLE, f"node {suitable[0]} answers it")
-        return unanswered_type(situation, reading)
+        judged = self._judge(situation)
+        for index in (judged.single, *judged.several):
+            if index is not None:
+                return Heard(TurnType.ANSWERABLE, f"node {index} answers it")
+        return unanswered_type(situation, judged.reading)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """The likeliest outcome of the walk; as the multi-info provider, every node likelier than not."""
-        reading = Reading(situation)
-        if not reading.available:
-            return Choice((), "nothing is available")
-        single = self._single(reading)
-        chosen = tuple(self._several(reading)) if multi else tuple(filter(None, [single]))
-        details = {"chances": self._chances(reading)}
+        judged = self._judge(situation)
+        chosen = judged.several if multi else tuple(filter(None, [judged.single]))
+        details = {"chances": judged.shown}
         if not chosen:
             return Choice((), "no available node answers what was asked", details)
-        which = f"node{'s' if len(chosen) > 1 else ''} {', '.join(chosen)}"
-        return Choice(chosen, f"{which} answer{'' if len(chosen) > 1 else 's'} what was asked", details)
+        if len(chosen) == 1:
+            return Choice(chosen, f"node {chosen[0]} answers what was asked", details)
+        return Choice(chosen, f"nodes {', '.join(chosen)} answer what was asked", details)
 
     async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
         """Nothing around the nodes' own words."""
@@ -101,7 +102,7 @@ class OfflineExperts:
         """A line for the type, in one of several wordings; not one said just before if that can be helped."""
         language = situation.task.language
         before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
-        said = _said_already(situation) if type is TurnType.REPEATED else ""
+        said = _said_already(situation, self._judge(situation).reading) if type is TurnType.REPEATED else ""
         text = ""
         for offset in range(_VARIANTS):
             variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": said}
@@ -110,25 +111,63 @@ class OfflineExperts:
                 break
         return text
 
-    def _coefficients(self, reading: Reading) -> Coefficients:
-        return self._ranker.explained if reading.index.explained else self._ranker.bare
+    def _judge(self, situation: Situation) -> _Judged:
+        """What there is to say of `situation`; the last one is kept, as a turn is heard and then walked."""
+        last = self._last
+        if last is None or last[0] != situation:
+            reading = Reading(situation)
+            coefficients = self._ranker.explained if reading.index.explained else self._ranker.bare
+            logits = coefficients.logits(reading.features) if reading.available else np.zeros(0)
+            judged = _Judged(reading, coefficients, logits, coefficients.chances(logits))
+            self._last = last = (situation, judged)
+        return last[1]
 
-    def _chances(self, reading: Reading) -> dict[str, float]:
-        """Chance of each available node to be the one given; ``II`` for a Response II."""
-        chances = self._coefficients(reading).chances(reading.features())
-        return {
-            name: round(float(chance), 3)
-            for name, chance in zip([*reading.available, "II"], chances, strict=True)
-        }
 
-    def _single(self, reading: Reading) -> str | None:
-        best = self._coefficients(reading).likeliest(reading.features())
+class _Judged(NamedTuple):
+    """A reading and what the ranker makes of it."""
+
+    reading: Reading
+    coefficients: Coefficients
+    logits: Floats
+    chances: Floats
+
+    @property
+    def single(self) -> str | None:
+        """The node that the single-info provider gives."""
+        reading = self.reading
+        if not reading.on_topic or not reading.available:
+            return None
+        if reading.pointing:
+            return _pointed_at(reading, self.chances)
+        best = self.coefficients.likeliest(self.chances)
         return None if best < 0 else reading.available[best]
 
-    def _several(self, reading: Reading) -> list[str]:
-        coefficients = self._coefficients(reading)
-        logits = coefficients.logits(reading.features()) + coefficients.multi
-        return [index for index, logit in zip(reading.available, logits, strict=True) if logit > 0]
+    @property
+    def several(self) -> tuple[str, ...]:
+        """The nodes that the multi-info provider gives."""
+        reading = self.reading
+        if not reading.on_topic or reading.pointing:
+            return tuple(filter(None, [self.single]))
+        fits = self.logits + self.coefficients.multi > 0
+        return tuple(index for index, fit in zip(reading.available, fits, strict=True) if fit)
+
+    @property
+    def shown(self) -> dict[str, float]:
+        """Chance of each available node to be the one given; ``II`` for a Response II."""
+        names = (*self.reading.available, "II")
+        return {name: round(float(chance), 3) for name, chance in zip(names, self.chances, strict=True)}
+
+
+def _pointed_at(reading: Reading, chances: Floats) -> str | None:
+    """The likeliest available node among those that go on from what was given last."""
+    last = reading.given[-1] if reading.given else None
+    follow = [
+        position
+        for position, index in enumerate(reading.available)
+        if last == (index.rpartition(".")[0] or None)
+    ]
+    best = max(follow, key=lambda position: float(chances[position]), default=None)
+    return None if best is None else reading.available[best]
 
 
 def unanswered_type(situation: Situation, reading: Reading) -> Heard:
@@ -142,7 +181,7 @@ def unanswered_type(situation: Situation, reading: Reading) -> Heard:
         if reading.stated & about or reading.confirming:
             return Heard(TurnType.WHOLE_TASK, "sums up and asks whether that is all")
         return Heard(TurnType.VAGUE, "asks whether there is anything else")
-    if not topics(reading.utterance, situation.task.language) & about:
+    if not reading.on_topic:
         return Heard(TurnType.UNRELATED, "names nothing of the task")
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
@@ -157,8 +196,8 @@ def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float
     return max(given, key=lambda pair: pair[1], default=None)
 
 
-def _said_already(situation: Situation) -> str:
+def _said_already(situation: Situation, reading: Reading) -> str:
     """The text that answers what is asked again: the likest given node's, else the opening."""
     tree = situation.frontier.tree
-    likest = _most_like_given(situation, Reading(situation))
+    likest = _most_like_given(situation, reading)
     return tree.by_index[likest[0]].text if likest else tree.opening

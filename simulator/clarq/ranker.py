@@ -67,21 +67,18 @@ class Coefficients:
         together = top + np.log(np.exp(asked - top).sum(axis=0))
         return np.asarray(together + features.node @ self._node + self.strict)
 
-    def chances(self, features: Features) -> Floats:
+    def chances(self, logits: Floats) -> Floats:
         """The chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
-        logits = self.logits(features)
-        refusals = np.log1p(np.exp(np.concatenate([logits, logits + self.leniency])))
+        refusals = np.logaddexp(0, np.concatenate([logits, logits + self.leniency]))
         before = np.exp(-np.concatenate([[0.0], np.cumsum(refusals)]))
         given = before[:-1] - before[1:]
         count = len(logits)
         return np.append(given[:count] + given[count:], before[-1])
 
-    def likeliest(self, features: Features) -> int:
+    def likeliest(self, chances: Floats) -> int:
         """Position of the node to give, -1 for a Response II."""
-        chances = self.chances(features)
-        chances[-1] *= self.none
-        best = int(np.argmax(chances))
-        return best if best < len(chances) - 1 else -1
+        best = int(np.argmax(chances[:-1]))
+        return best if chances[best] > self.none * chances[-1] else -1
 
     @cached_property
     def _asked(self) -> Floats:

@@ -22,6 +22,7 @@ Topics = frozenset[str]
 UNKNOWN = 0.25
 # Keeps a share of very little from being large.
 FLOOR = 0.5
+KEPT = 512  # tasks whose index is kept
 
 
 class Rows(NamedTuple):
@@ -55,18 +56,19 @@ class Option(NamedTuple):
 class TaskIndex:
     """What of a task its ranker needs; matrices have a row per topic and a column per node or option.
 
+    A node is compared as a whole (text and explanation), by its explanation alone, by the foci of the
+    explanation, and by its kinds (see `asked_kinds`).
+
     Attributes:
         column: of each node, by index.
         about: every topic of the task: nodes, opening, what the seeker is told.
         explained: whether the nodes have explanations.
-        both: text and explanation.
-        explanations: the explanation alone.
-        focus: the foci of the explanation.
-        kinds: what the node's options share with their siblings, and what there are several of.
-        asked_kinds: those, and what the explanation's ``which`` asks for.
+        asked_kinds: the kinds a node settles: what its options share with their siblings, what its
+            explanation says there are several of, and what the explanation's ``which`` asks for.
         several: whether the explanation says that there are several of something; shape (nodes,).
         names: which options a node names; shape (nodes, options).
         siblings: the siblings of those; shape (nodes, options).
+        has_siblings: whether there are any; shape (nodes,).
         places: whether the node names a place; shape (nodes,).
     """
 
@@ -86,7 +88,7 @@ class TaskIndex:
         self.column = {node.index: position for position, node in enumerate(nodes)}
         self.explained = any(explanations)
         self.about = frozenset[str]().union(
-            *texts,
+            *both,
             topics(task.tree.opening, language),
             topics(task.background.task, language),
             *(option.topics for option in options),
@@ -94,17 +96,25 @@ class TaskIndex:
         vocabulary = sorted(self.about.union(*both, *asked))
         self._row = {topic: row for row, topic in enumerate(vocabulary)}
         self._weigh(both)
-        self.both = self._columns(both)
+        whole, alone = self._columns(both), self._columns(explained)
+        foci, kind = (
+            self._columns([focus_of_text(text, language) for text in explanations]),
+            self._columns(kinds),
+        )
+        self._width = len(nodes)
+        self._squares = self._weights**2
+        self._nodes_and_explanations = np.hstack([whole, alone])
+        self._norms = self._squares @ self._nodes_and_explanations
+        self._nodes_kinds_foci = np.hstack([whole, kind, foci])
+        self._focus_norms = self._weights @ foci**2
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
-        self.explanations = self._columns(explained)
-        self.focus = self._columns([focus_of_text(text, language) for text in explanations])
-        self.kinds = self._columns(kinds)
         self.asked_kinds = self._columns(asked)
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
         self.names = _flags(names, len(options))
         siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
+        self.has_siblings = np.array([bool(found) for found in siblings])
         self.places = np.array(
             [any(options[i].kind == "scenes" for i in named) for named in names], dtype=float
         )
@@ -123,25 +133,26 @@ class TaskIndex:
                     known[row, column] = weight
         return Rows(known, unknown, squares)
 
-    def cosines(self, rows: Rows, matrix: Floats) -> Floats:
-        """Cosine of each row with each column of `matrix`, topics weighted; 0 if they share nothing."""
-        square = self._weights**2
-        shared = (rows.known * square) @ matrix
-        left = rows.known**2 @ square + rows.unknown_squares * self._unknown**2
-        right = square @ matrix**2
-        return np.asarray(shared / np.sqrt(np.outer(left, right) + 1e-9))
+    def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Weighted cosine of each row with each node, as a whole and its explanation; (rows, nodes) each."""
+        shared = (rows.known * self._squares) @ self._nodes_and_explanations
+        left = rows.known**2 @ self._squares + rows.unknown_squares * self._unknown**2
+        cosines = shared / np.sqrt(left[:, None] * self._norms + 1e-9)
+        return np.asarray(cosines[:, : self._width]), np.asarray(cosines[:, self._width :])
 
-    def coverage(self, rows: Rows, matrix: Floats) -> Floats:
-        """Weighted share of each row's topics that each column of `matrix` has."""
-        total = rows.known @ self._weights + rows.unknown * self._unknown
-        return np.asarray((rows.known * self._weights) @ matrix / (total + FLOOR)[:, None])
+    def focus_likeness(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+        """How each row, a focus, compares with each node; shape (rows, nodes) each.
 
-    def focus_likeness(self, rows: Rows) -> Floats:
-        """Likeness of each row to each node's focus, both weighted by distance from a question word."""
-        shared = (rows.known * self._weights) @ self.focus
-        left = rows.known**2 @ self._weights + rows.unknown_squares * self._unknown
-        right = self._weights @ self.focus**2
-        return np.asarray(shared / (np.sqrt(np.outer(left, right)) + FLOOR))
+        Returns:
+            the weighted share of the focus that the node has; the share that its kinds have; the
+            likeness to its own focus, both weighted by distance from a question word.
+        """
+        shared = (rows.known * self._weights) @ self._nodes_kinds_foci
+        total = rows.known @ self._weights + rows.unknown * self._unknown + FLOOR
+        norms = rows.known**2 @ self._weights + rows.unknown_squares * self._unknown
+        node, kind, focus = np.split(shared, 3, axis=1)
+        focus = focus / (np.sqrt(norms[:, None] * self._focus_norms) + FLOOR)
+        return node / total[:, None], kind / total[:, None], focus
 
     def named(self, rows: Rows) -> Floats:
         """1 where a row has all own topics of an option, else 0; shape (rows, options)."""
@@ -166,9 +177,22 @@ class TaskIndex:
         return matrix
 
 
-@lru_cache(maxsize=512)
+_BY_IDENTITY: dict[int, tuple[Task, TaskIndex]] = {}
+
+
 def indexed(task: Task) -> TaskIndex:
     """The task's index, made once for the tasks in play."""
+    known = _BY_IDENTITY.get(id(task))
+    if known is None or known[0] is not task:
+        if len(_BY_IDENTITY) >= KEPT:
+            _BY_IDENTITY.clear()
+        # Hashing a task reads all its texts; its identity is known at once. The entry keeps the task alive.
+        known = _BY_IDENTITY[id(task)] = (task, _by_value(task))
+    return known[1]
+
+
+@lru_cache(maxsize=KEPT)
+def _by_value(task: Task) -> TaskIndex:
     return TaskIndex(task)
 
 

@@ -22,7 +22,7 @@ PENALTY = 10.0
 # A Response II is likely now and then, but the likeliest outcome less often: taking always the likeliest, the
 # provider gives too few nodes over a dialogue. With this factor, logged seeker lines succeed as often as in
 # the log, and agreement turn by turn is the same (both measured leaving out one task type at a time).
-NONE = 0.7
+NONE = 0.65
 COEFFICIENTS = Path(__file__).with_name("ranker.json")
 
 
@@ -115,9 +115,9 @@ def _fit(single: Sequence[Decision], multi: Sequence[Decision], penalty: float) 
 def _example(decision: Decision) -> Example:
     reading = Reading(decision.situation)
     chosen = reading.available.index(decision.given[0]) if decision.given else -1
-    return Example(reading.features(), chosen)
+    return Example(reading.features, chosen)
 
 
 def _labelled(decision: Decision) -> tuple[Features, frozenset[int]]:
     reading = Reading(decision.situation)
-    return reading.features(), frozenset(map(reading.available.index, decision.given))
+    return reading.features, frozenset(map(reading.available.index, decision.given))
