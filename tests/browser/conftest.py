@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # playing
+
 REPOSITORY = Path(__file__).parents[2]
 FLAGS = (
     "--headless",

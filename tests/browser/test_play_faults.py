@@ -1,0 +1,162 @@
+"""Nothing is lost and nothing counts twice: reloads, second tabs, lost answers, a killed server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playing import ask, at_number, begin, number, say_goodbye, turns
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_unsent_words_survive_a_reload_and_are_gone_once_sent(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    page.fill("#ab-reply", "Half a quest")
+    page.reload()
+    page.wait_for_selector(".ab-play")
+    assert page.input_value("#ab-reply") == "Half a quest"
+    ask(page, "A whole question about the task?")
+    assert page.input_value("#ab-reply") == ""
+    page.reload()
+    page.wait_for_selector(".ab-play")
+    assert page.input_value("#ab-reply") == ""
+    assert len(turns(server, page)) == 3
+
+
+def test_a_providers_choice_survives_a_reload(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server, "provider")
+    page.click("[data-act=pick]")
+    page.fill("[data-draft=before]", "Well,")
+    page.reload()
+    page.wait_for_selector(".ab-giving")
+    assert page.input_value("[data-draft=before]") == "Well,"
+    assert page.get_attribute("[data-act=pick]", "aria-pressed") == "true"
+
+
+def test_sending_twice_is_sending_once(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    page.fill("#ab-reply", "How is it done?")
+    page.dblclick(".ab-send")
+    at_number(page, 3)
+    page.fill("#ab-reply", "Which one?")
+    page.evaluate(
+        """() => { const form = document.querySelector('[data-form=reply]');
+                   for (let i = 0; i < 5; i += 1) form.requestSubmit(); }"""
+    )
+    at_number(page, 5)
+    assert [seat for seat, _ in turns(server, page)] == ["provider", "seeker"] * 2 + ["provider"]
+
+
+def test_a_second_tab_cannot_answer_what_the_first_has_answered(server: Any, open_page: Any) -> None:
+    first = open_page().page
+    begin(first, server)
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.wait_for_selector(".ab-play")
+    second.evaluate("document.dispatchEvent = () => true")  # stays in the background: it does not look
+    ask(first, "How is it done?")
+    second.fill("#ab-reply", "Asked too late?")
+    second.press("#ab-reply", "Enter")
+    second.wait_for_selector(".ab-notice:has-text('moved on in another window')")
+    assert number(second) == 3
+    assert second.input_value("#ab-reply") == "Asked too late?"
+    assert len(turns(server, first)) == 3
+    second.press("#ab-reply", "Enter")
+    at_number(second, 5)
+    assert turns(server, first)[3] == ("seeker", "Asked too late?")
+
+
+def test_a_server_killed_while_one_writes(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    ask(page, "How is it done?")
+    before = turns(server, page)
+    server.kill()
+    page.fill("#ab-reply", "Are you still there?")
+    page.press("#ab-reply", "Enter")
+    page.wait_for_selector(".ab-toast:has-text('does not answer')")
+    server.start()
+    at_number(page, 5)
+    after = turns(server, page)
+    assert after[:3] == before
+    assert after[3] == ("seeker", "Are you still there?")
+    assert len(after) == 5
+    assert page.input_value("#ab-reply") == ""
+
+
+def test_a_reload_while_the_server_is_away_keeps_the_words(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    address = page.url
+    page.fill("#ab-reply", "Kept in this browser")
+    server.kill()
+    with pytest.raises(Exception, match="ERR_CONNECTION_REFUSED"):
+        page.reload()
+    server.start()
+    page.goto(address)
+    page.wait_for_selector(".ab-play")
+    assert page.input_value("#ab-reply") == "Kept in this browser"
+
+
+def acknowledgements_lost(page: Any) -> list[str]:
+    """From now on a turn reaches the server, but its answer does not reach the page."""
+    sent: list[str] = []
+
+    def swallow(route: Any) -> None:
+        if '"call_send"' not in (route.request.post_data or ""):
+            route.continue_()
+            return
+        sent.append(route.request.post_data)
+        route.fetch()
+        route.abort()
+
+    page.route("**/component_server/", swallow)
+    return sent
+
+
+def test_a_turn_whose_answer_was_lost_is_sent_again_and_counts_once(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    sent = acknowledgements_lost(page)
+    page.fill("#ab-reply", "How is it done?")
+    page.press("#ab-reply", "Enter")
+    while len(sent) < 2:
+        page.wait_for_timeout(50)
+    page.unroute_all(behavior="ignoreErrors")
+    at_number(page, 3)
+    keys = {(call["data"]["render"], call["data"]["number"]) for call in map(json.loads, sent)}
+    assert len(keys) == 1
+    assert len(turns(server, page)) == 3
+
+
+def test_a_turn_whose_answer_was_lost_by_a_reload_leaves_no_draft(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    acknowledgements_lost(page)
+    page.fill("#ab-reply", "How is it done?")
+    page.press("#ab-reply", "Enter")
+    while len(turns(server, page)) < 3:
+        page.wait_for_timeout(50)
+    page.unroute_all(behavior="ignoreErrors")
+    page.reload()
+    at_number(page, 3)
+    assert page.input_value("#ab-reply") == ""
+
+
+def test_unfinished_dialogues_are_on_the_home_page(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    address = page.url
+    page.goto(f"{server.url}/")
+    page.click("[data-continue-list] a")
+    page.wait_for_selector(".ab-play")
+    assert page.url == address
+    say_goodbye(page)
+    page.click(".ab-again a")
+    page.wait_for_selector(".ab-home")
+    assert page.locator("[data-continue]:visible").count() == 0

@@ -1,0 +1,208 @@
+"""What reaches the browser, and how the pages serve everybody: language, light, keyboard, screens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playing import ask, at_number, begin, number, say_goodbye, task_of, turns
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_a_seekers_browser_gets_nothing_of_the_tree_before_the_end(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    received: list[str] = []
+
+    def keep(route: Any) -> None:
+        answer = route.fetch()
+        received.append(answer.text())
+        route.fulfill(response=answer)
+
+    page.route(re.compile(r"^[^?]*(?<!\.js)(?<!\.css)(?<!\.svg)(\?.*)?$"), keep)
+    begin(page, server)
+    task = task_of(server, page)
+    ask(page, f"Can you tell me about my task, {task.background.task}?")
+    ask(page, "Which one do you mean?")
+    page.reload()
+    page.wait_for_selector(".ab-play")
+    page.goto(f"{server.url}/config")
+    page.goto(f"{server.url}/gradio_api/info")
+    page.go_back()
+    page.go_back()
+    page.wait_for_selector(".ab-play")
+    page.unroute_all(behavior="wait")
+    bodies = "\n".join(received)
+    said = "\n".join(text for _, text in turns(server, page))
+    assert task.tree.opening in said
+    hidden = [node.text for node in task.tree.nodes if node.text not in said]
+    hidden += [node.explanation for node in task.tree.nodes if node.explanation]
+    assert len(hidden) > len(task.tree.nodes)
+    plain = bodies.replace("&#39;", "'").replace("&#34;", '"').replace('\\"', '"')
+    assert task.tree.opening in plain
+    assert [text for text in hidden if text in plain] == []
+
+
+def test_nothing_outside_is_asked_for_and_nothing_is_complained_of(server: Any, open_page: Any) -> None:
+    watched = open_page()
+    page = watched.page
+    said: list[str] = []
+    page.on("console", lambda message: message.type in ("error", "warning") and said.append(message.text))
+    begin(page, server)
+    ask(page, "<img src=https://example.org/x.png onerror=alert(1)> {{7*7}} ${7*7} [a](https://example.org)")
+    assert "{{7*7}} ${7*7} [a](https://example.org)" in page.inner_text(".ab-mine .ab-bubble")
+    assert page.locator(".ab-log img, .ab-log a").count() == 0
+    say_goodbye(page)
+    page.goto(f"{server.url}/play?t=nonsense")
+    page.wait_for_selector("h1:has-text('This link does not work')")
+    assert said == []
+    assert watched.strangers == []
+
+
+def test_the_language_stays_and_loses_nothing(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    page.fill("#ab-reply", "Still here")
+    page.click(".ab-tools a")
+    page.wait_for_selector(".ab-talk-who:has-text('您是提问者')")
+    assert page.input_value("#ab-reply") == "Still here"
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    page.goto(f"{server.url}/")
+    page.wait_for_selector("h1:has-text('总得有人追问一句')")
+    page.click("[data-form=start] [type=submit]")
+    page.wait_for_selector(".ab-play:has-text('您是提问者')")
+    assert re.search("[一-鿿]", page.inner_text(".ab-task p"))
+
+
+def test_light_and_dark_stay(server: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark").page
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("[data-act=appearance]")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+    page.reload()
+    page.wait_for_selector(".ab-home")
+    assert not page.evaluate("document.body.classList.contains('dark')")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_a_dialogue_by_keyboard_alone(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "ab-skip"
+    page.keyboard.press("Enter")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('[data-form=start] [type=submit]')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ab-play")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the second skip link leads to the reply
+    assert page.evaluate("document.activeElement.id") == "ab-reply"
+    page.keyboard.type("How is")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("it done?")
+    page.keyboard.press("Enter")
+    at_number(page, 3)
+    assert turns(server, page)[1] == ("seeker", "How is\nit done?")
+    assert page.evaluate("document.activeElement.id") == "ab-reply"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.inner_text(":focus") == "Yes, say goodbye"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "ab-reply"
+
+
+def test_enter_belongs_to_the_input_method_while_it_composes(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    page.fill("#ab-reply", "怎么做")
+    page.evaluate(
+        """() => document.querySelector('#ab-reply').dispatchEvent(
+             new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"""
+    )
+    page.wait_for_timeout(300)
+    assert number(page) == 1
+    assert page.input_value("#ab-reply") == "怎么做"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400])
+@pytest.mark.parametrize("seat", ["seeker", "provider"])
+def test_every_page_fits_its_screen(server: Any, open_page: Any, seat: str, width: int) -> None:
+    page = open_page(width=width, height=740).page
+
+    def fits() -> None:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+                  && !e.closest('.ab-hidden, .ab-skip') && e.getBoundingClientRect().right > w + 1).length"""
+        assert page.evaluate(wide, width) == 0
+
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    fits()
+    begin(page, server, seat)
+    fits()
+    if seat == "seeker":
+        ask(page, "How is it done? " + "Donaudampfschifffahrtsgesellschaftskapitän" * 4)
+        assert page.evaluate("document.querySelector('.ab-composer').getBoundingClientRect().bottom") <= 741
+        say_goodbye(page)
+    else:
+        page.click("[data-act=pick]")
+    fits()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+def test_the_pages_keep_the_accessibility_rules(
+    server: Any, open_page: Any, scheme: str, locale: str
+) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed: pip install askback[dev]"
+    ).Axe()
+    page = open_page(scheme=scheme, locale=locale).page
+    rules = {
+        "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+        "resultTypes": ["violations"],
+    }
+
+    def check() -> None:
+        page.wait_for_timeout(350)  # transitions of colour
+        found = axe.run(page, options=rules).response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+
+    page.goto(f"{server.url}/play?t=nonsense")
+    page.wait_for_selector("h1")
+    check()
+    begin_here(page, server, "seeker")
+    check()
+    page.fill("#ab-reply", "任务怎么做？ How is it done?")
+    page.press("#ab-reply", "Enter")
+    at_number(page, 3)
+    page.click("[data-act=goodbye]")
+    check()
+    page.click("[data-act=goodbye-yes]")
+    page.wait_for_selector(".ab-result")
+    check()
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    check()
+    begin_here(page, server, "provider")
+    check()
+    page.click("[data-act=pick]")
+    check()
+
+
+def begin_here(page: Any, server: Any, seat: str) -> None:
+    """Begin with what the form proposes, in the page's language."""
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    page.check(f"input[name=seat][value={seat}]", force=True)
+    page.click("[data-form=start] [type=submit]")
+    page.wait_for_selector(f".ab-play-{seat} .ab-send:enabled")
