@@ -141,8 +141,8 @@ class ModelCall:
         model: ``provider/model``.
         prompt_version: content hash of the prompt template, empty if there was none.
         request: ``messages``, ``parameters``, ``schema``, ``repeat``; ``key`` is the sha256 by which replay
-            finds the call. In the file, a request that repeats the one before it of the same purpose in
-            the same episode is a list of what differs; readers and exports give it whole.
+            finds the call. In the file, a request that repeats an earlier one of the same episode is a
+            list of what differs (`logs.shorten`); readers and exports give it whole.
         response: text, parsed object, log-probabilities, finish reason.
         input_tokens: tokens read, None if the server did not say.
         output_tokens: tokens written, None if the server did not say.

@@ -4,13 +4,13 @@ Why. Each prompt of a dialogue holds all that was said before, and a provider's 
 node after the other in nearly the same words. Stored whole, n turns take n² of text, and by far most of
 the file is what it holds already.
 
-How. Of the requests of one purpose in one episode, the first is stored whole. Each later one is a JSON
-list (`_Short`): which call was before, how many characters of its text are the same at the beginning and at
-the end, and the text between them. The key, which differs every time and stands elsewhere, is taken out
-before texts are compared; it has a column of its own. The SQL function ``whole_request(id, request,
-request_key)``, which every connection of `logs.connect` knows, puts the text together again;
-`logs.codec.select` applies it, so readers and exports see nothing of this. After 64 links a request is
-stored whole again.
+How. The first request of an episode is stored whole. Each later one is a JSON list (`_Short`): which call
+it rests on (the last of the same purpose; for the first of a purpose the likest of all), how many characters
+are the same at the beginning and at the end, and the text between them. The key, which differs every time
+and stands elsewhere, is taken out before texts are compared; it has a column of its own. The SQL function
+``whole_request(id, request, request_key)``, which every connection of `logs.connect` knows, puts the text
+together again; `logs.codec.select` applies it, so readers and exports see nothing of this. After 64 links a
+request is stored whole again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import sqlite3
 import weakref
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from logs.codec import Values, dump_json, stored_columns
@@ -26,7 +27,9 @@ from logs.rows import ModelCall
 from logs.schema import TABLES
 
 _LINKS: Final = 64
-_REMEMBERED: Final = 2048
+# What is remembered: more episodes than are played at a time, and texts that others may rest on.
+_EPISODES: Final = 512
+_TEXTS: Final = 2048
 # Below this many characters saved, a request is stored whole.
 _WORTH: Final = 128
 # As `logs.erase` leaves it.
@@ -58,7 +61,7 @@ class _Short(NamedTuple):
 
 
 class _Last(NamedTuple):
-    """The last request of a purpose in an episode, without its key, and how many links it hangs on."""
+    """A request without its key, and how many links it hangs on."""
 
     id: str
     text: str
@@ -69,26 +72,37 @@ class Shortener:
     """Shortens requests in the order in which they are inserted; one per connection that writes."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, str], _Last] = OrderedDict()
+        # Episode -> purpose -> its last request.
+        self._episodes: OrderedDict[str, dict[str, _Last]] = OrderedDict()
 
     def shorten(self, values: Values) -> Values:
         """The values of a `ModelCall` with its request shortened, if that is worth it."""
-        if values[_EPISODE] is None:
+        episode, purpose = values[_EPISODE], values[_PURPOSE]
+        if episode is None:
             return values
-        chain = values[_EPISODE], values[_PURPOSE]
         text, place = _without(values[_KEY], values[_REQUEST])
-        last = self._last.pop(chain, None)
+        purposes = self._of(episode)
+        last = purposes.pop(purpose, None) or _likest(text, purposes.values())
         short = _shortened(text, place, last) if last and last.links < _LINKS else None
-        self._last[chain] = _Last(values[_ID], text, last.links + 1 if last and short else 0)
-        if len(self._last) > _REMEMBERED:
-            self._last.popitem(last=False)
+        purposes[purpose] = _Last(values[_ID], text, last.links + 1 if last and short else 0)
         if short is None:
             return values
         return (*values[:_REQUEST], dump_json(short), *values[_REQUEST + 1 :])
 
+    def _of(self, episode: str) -> dict[str, _Last]:
+        purposes = self._episodes.pop(episode, {})
+        self._episodes[episode] = purposes
+        if len(self._episodes) > _EPISODES:
+            self._episodes.popitem(last=False)
+        return purposes
+
     def forget(self) -> None:
         """Have the next requests stored whole: what was shortened last may not be in the file."""
-        self._last.clear()
+        self._episodes.clear()
+
+
+def _likest(text: str, others: Iterable[_Last]) -> _Last | None:
+    return max(others, key=lambda other: _common_head(text, other.text), default=None)
 
 
 def _without(key: str | None, text: str) -> tuple[str, int]:
@@ -193,7 +207,7 @@ class _Restorer:
     def _remember(self, id: str, text: str) -> None:
         self._texts[id] = text
         self._texts.move_to_end(id)
-        if len(self._texts) > _REMEMBERED:
+        if len(self._texts) > _TEXTS:
             self._texts.popitem(last=False)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,23 +61,37 @@ def test_a_single_request_is_found_whole(writer: LogWriter, reader: LogReader) -
             assert fresh.model_calls(turn_number=number) == [call(number)]
 
 
-def test_each_purpose_and_episode_has_a_chain_of_its_own(writer: LogWriter, reader: LogReader) -> None:
+def test_a_request_rests_on_the_last_of_its_purpose_or_the_likest_of_its_episode(
+    writer: LogWriter, reader: LogReader
+) -> None:
     calls = [
-        call(n, id=f"{n}{episode}{purpose}", episode_id=episode, purpose=purpose)
-        for n in range(5)
+        call(n, id=f"{n} {episode} {purpose}", episode_id=episode, purpose=purpose)
+        for n in range(3)
         for episode in ("e0", "e1", None)
-        for purpose in ("seeker", "provider.node")
+        for purpose in ("seeker", "node")
     ]
     for each in calls:
         writer.put(each)
     writer.flush()
     assert reader.model_calls() == calls
-    texts = stored(writer.path)
-    for each in calls:
-        if texts[each.id].startswith("["):
-            before = json.loads(texts[each.id])[0]
-            assert before[1:] == each.id[1:]
-    assert sum(text.startswith("[") for text in texts.values()) == 16
+    rests = {id: json.loads(text)[0] for id, text in stored(writer.path).items() if text.startswith("[")}
+    assert rests == {
+        f"{n} {episode} {purpose}": f"{max(n - 1, 0)} {episode} {purpose if n else 'seeker'}"
+        for n in range(3)
+        for episode in ("e0", "e1")
+        for purpose in ("seeker", "node")
+        if n or purpose == "node"
+    }
+
+
+def test_more_episodes_at_a_time_than_are_remembered(tmp_path: Path, ground: Callable[..., None]) -> None:
+    calls = [call(n, id=f"{n} {e}", episode_id=f"e{e}") for n in range(2) for e in range(600)]
+    with LogWriter(tmp_path / "many.sqlite", durable=False) as writer:
+        ground(writer, episodes=600)
+        for each in calls:
+            writer.put(each)
+    with LogReader(tmp_path / "many.sqlite") as reader:
+        assert reader.model_calls() == calls
 
 
 def test_a_refused_call_carries_nothing(writer: LogWriter, reader: LogReader) -> None:
