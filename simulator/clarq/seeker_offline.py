@@ -91,7 +91,7 @@ class OfflineSeeker:
             "variant": view.seed,
             "task": "" if farewell(task) else task,
             "topics": about,
-            "notes": [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)],
+            "notes": _notes(now) if self._manner == "verbose" else [],
         }
         rendered = render(_TEMPLATE, view.language, variables)
         trace = {
@@ -101,6 +101,11 @@ class OfflineSeeker:
             "template": rendered.version,
         }
         return Reply(text=_tidy(rendered.text), trace=trace)
+
+
+def _notes(now: Case) -> list[str]:
+    """The first sentence of everything told, to be summed up aloud."""
+    return [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)]
 
 
 def _worth_a_second_try(topic: Topic, tries: tuple[int, ...], now: Case) -> bool:

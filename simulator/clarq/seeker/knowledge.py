@@ -85,6 +85,10 @@ class Knowledge:
         found = self.terms(text)
         return any(own & found for own in self.place_terms)
 
+    def is_aside(self, line: str) -> bool:
+        """Whether a provider's line is about the talk itself, not about the task."""
+        return _is_aside(self.language, line)
+
     def pattern(self, name: str) -> re.Pattern[str]:
         """A pattern of the word lists."""
         return _pattern(self.language, name)
@@ -99,6 +103,11 @@ def knowledge_of(background: Background, language: Language) -> Knowledge:
 @lru_cache(maxsize=16384)
 def _term_set(text: str, language: Language) -> Terms:
     return frozenset(terms(text, language))
+
+
+@lru_cache(maxsize=4096)
+def _is_aside(language: Language, line: str) -> bool:
+    return bool(_pattern(language, "aside").search(line))
 
 
 @lru_cache(maxsize=32)

@@ -47,7 +47,7 @@ class Case:
         for line, text in enumerate(self.said):
             own = self.knowledge.terms(text)
             repeats = any(text in earlier or earlier in text for earlier in self.said[:line])
-            aside = bool(found) and bool(self.knowledge.pattern("aside").search(text))
+            aside = bool(found) and self.knowledge.is_aside(text)
             if known & own and not repeats and not aside:
                 known = known | own
                 found.append((line, text))
