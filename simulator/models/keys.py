@@ -70,6 +70,15 @@ def _schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
 
 
+def _schema_text(schema: type[BaseModel] | dict[str, Any] | None) -> str:
+    return _canonical(schema) if isinstance(schema, dict) else _text_of(schema)
+
+
+@lru_cache(maxsize=256)
+def _text_of(schema: type[BaseModel] | None) -> str:
+    return _canonical(json_schema(schema))
+
+
 def content(request: Request) -> dict[str, Any]:
     """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index."""
     return {
@@ -84,16 +93,16 @@ def content_key(request: Request) -> str:
     """sha256 (hex) of what is asked, whoever is asked.
 
     It is taken over role, length in bytes and content (UTF-8) of each message, followed by the canonical
-    JSON (keys sorted, no blanks) of parameters, schema and repeat index. The messages are not made JSON
-    for it: that would take three times as long as everything else.
+    JSON (keys sorted, no blanks) of parameters and repeat index, and that of the schema. The messages are
+    not made JSON for it: that would take three times as long as everything else.
     """
     asked = sha256()
     for message in request.messages:
         content = message.content.encode("utf-8", "surrogatepass")
         asked.update(f"{message.role} {len(content)} ".encode())
         asked.update(content)
-    rest = [parameters(request), json_schema(request.schema), request.repeat]
-    asked.update(_canonical(rest).encode())
+    asked.update(_canonical([parameters(request), request.repeat]).encode())
+    asked.update(_schema_text(request.schema).encode())
     return asked.hexdigest()
 
 
