@@ -26,7 +26,8 @@ _STOP_ZH = re.compile(
     "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
 )
 
-_SYNONYMS_ZH = {word: first for first, *others in map(str.split, _LISTS["zh"]["synonyms"]) for word in others}
+# The first word of a group stands for itself, lest a shorter one be found within it.
+_SYNONYMS_ZH = {word: group[0] for group in map(str.split, _LISTS["zh"]["synonyms"]) for word in group}
 _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, reverse=True)))
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")

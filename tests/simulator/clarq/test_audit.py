@@ -1,0 +1,242 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer import Typer
+from typer.testing import CliRunner
+
+from logs import LogWriter
+from simulator.clarq.audit import audit, audit_provider, replay_success
+from simulator.clarq.audit_report import Compared, print_audit
+from simulator.clarq.audited import AuditDialogue, AuditTurn, from_published, load_dialogues
+from simulator.clarq.experts import Choice, Heard, TurnType, Verdict, Wording
+from simulator.clarq.experts_offline import OfflineExperts
+from simulator.clarq.importer import import_results
+from simulator.clarq.results import load_results
+from simulator.clarq.train_ranker import train
+from simulator.errors import InputError
+from simulator.seats import Line
+from trees import Background, Frontier, Node, Task, Tree
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+RESULTS = SHARED / "clarq" / "results"
+needs_data = pytest.mark.skipif(
+    not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"
+)
+TREE = Tree("Open it.", (Node("1", "One."), Node("1.1", "Inside one."), Node("2", "Two.")))
+
+
+class Scripted:
+    """Experts that give what the seeker's words name."""
+
+    name = "offline/scripted"
+
+    def __init__(self, changes=()):
+        self.changes = dict(changes)
+
+    async def relevant(self, situation):
+        return Verdict(True)
+
+    async def hear(self, situation):
+        return Heard(TurnType.UNANSWERABLE)
+
+    async def walk(self, situation, *, multi):
+        said = situation.utterance.removeprefix("give").split()
+        return Choice(tuple(self.changes.get(word, word) for word in said if word != "none"))
+
+    async def compose(self, situation, nodes):
+        return Wording()
+
+    async def respond(self, situation, type):
+        return "Hm."
+
+
+def dialogue(*turns, type=1, language="en"):
+    """A dialogue whose seeker names what the provider then gives."""
+    task = Task("t", type, language, Background("a", "b"), TREE)
+    lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", TREE.opening)]
+    frontier = Frontier(TREE)
+    steps = [AuditTurn(position=2, frontier=frontier, given=())]
+    frontier = frontier.open()
+    for given in turns:
+        lines += [Line("seeker", f"give {' '.join(given) or 'none'}")]
+        steps.append(AuditTurn(position=len(lines), frontier=frontier, given=tuple(given)))
+        lines += [Line("provider", "…")]
+        frontier = frontier.give(given)
+    return AuditDialogue(id=f"{type}", task=task, lines=tuple(lines), turns=tuple(steps))
+
+
+def compared(logged, decided):
+    return Compared(
+        dialogue="d", position=1, language="en", type=1, utterance="?", available=("1", "2", "3", "4"),
+        logged=logged, decided=decided, reason="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("logged", "decided", "errors"),
+    [
+        (("1",), ("1",), (0, 0, 0)),
+        (("1",), ("2",), (1, 0, 0)),
+        (("1",), (), (0, 1, 0)),
+        ((), ("1",), (0, 0, 1)),
+        (("1", "2"), ("2", "1"), (0, 0, 0)),
+        (("1", "2", "3"), ("3", "4"), (1, 1, 0)),
+        (("1",), ("1", "2", "3"), (0, 0, 2)),
+    ],
+)
+def test_errors_are_counted_by_nodes(logged, decided, errors):
+    turn = compared(logged, decided)
+    assert (turn.wrong, turn.missed, turn.spurious) == errors
+    assert turn.agrees is (errors == (0, 0, 0))
+
+
+async def test_agreement_and_errors_per_hundred_turns():
+    dialogues = [dialogue(["1"], ["2"], [], ["1.1"], type=1), dialogue(["2"], ["1"], type=2)]
+    report = await audit(Scripted({"2": "1"}), dialogues, multi=False)
+    # The opening's turn is no decision. Of six, the two 2s become 1s: in type 1 that is given already.
+    assert len(report.turns) == 6
+    assert [turn.agrees for turn in report.turns] == [True, False, True, True, False, True]
+    (row,) = report.by_language
+    assert row.agreement.value == pytest.approx(4 / 6)
+    assert row.agreement.low == pytest.approx(0.5)
+    assert row.agreement.high == pytest.approx(0.75)
+    assert (row.wrong.value, row.missed.value) == pytest.approx((100 / 6, 100 / 6))
+    assert [one.label for one in report.by_type] == ["en 1", "en 2"]
+    perfect = await audit(Scripted(), dialogues, multi=False)
+    assert perfect.by_language[0].agreement.value == 1
+
+
+async def test_the_single_info_provider_is_asked_for_one_node():
+    dialogues = [dialogue(["1", "2"], ["1.1"])]
+    single = await audit(Scripted(), dialogues, multi=False)
+    several = await audit(Scripted(), dialogues, multi=True)
+    assert [turn.decided for turn in single.turns] == [("1",), ("1.1",)]
+    assert [turn.decided for turn in several.turns] == [("1", "2"), ("1.1",)]
+
+
+async def test_replaying_lets_differences_carry_over():
+    dialogues = [dialogue(["1"], ["2"], ["1.1"]), dialogue(["2"], ["1"], [])]
+    (row,) = await replay_success(Scripted(), dialogues, multi=False)
+    assert (row.replayed.value, row.logged.value, row.difference.value) == (0.5, 0.5, 0)
+    (late,) = await replay_success(Scripted({"1": "9"}), dialogues, multi=False)
+    assert (late.replayed.value, late.logged.value, late.difference.value) == (0, 0.5, -0.5)
+
+
+async def test_nothing_to_audit():
+    with pytest.raises(InputError, match="no provider turn"):
+        await audit(Scripted(), [dialogue()][:0], multi=False)
+    with pytest.raises(InputError, match="no dialogues"):
+        await replay_success(Scripted(), [], multi=False)
+
+
+async def test_the_report_names_disagreements():
+    report = await audit(Scripted({"2": "1"}), [dialogue(["1"], ["2"], [])], multi=False)
+    console = Console(record=True, width=100)
+    print_audit(console, report, (), show=5)
+    text = console.export_text()
+    assert "1 line 6: available 1.1, 2, logged 2, decided none" in text
+    assert "give 2" in text
+
+
+def record(*lines):
+    return {
+        "all_response": "Jax: Bake the bread in an oven.\nJax: Use rye flour.\nJax: The mill oven is hot.",
+        "gold_structure": ["1", "2"],
+        "all_response_exaplain": ["There are two flours. Which flour to use.", "Which oven to use."],
+        "background_splitted": ["baker", "bake bread", "Rye flour\nWheat flour", "", "Mill oven\nTown oven"],
+        "background": "You are a baker.",
+        "l2l": [list(lines)],
+    }
+
+
+@pytest.fixture
+def results(tmp_path):
+    lines = (
+        "Jax: what can help you?", "How do I bake bread?", "Jax: Bake the bread in an oven.",
+        "Which flour should I use, rye or wheat?", "Jax: Use rye flour.",
+        "Which oven, the mill oven or the town oven?", "Jax: The mill oven is hot.", "Goodbye!",
+    )  # fmt: skip
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([[record(*lines)]]), encoding="utf-8")
+    return path
+
+
+def test_a_file_and_the_run_imported_from_it_are_the_same(results, tmp_path):
+    log = tmp_path / "log.db"
+    with LogWriter(log, durable=False) as writer:
+        import_results(results, writer, "published")
+    (from_file,) = load_dialogues([str(results)], log)
+    (from_log,) = load_dialogues(["published"], log)
+    assert from_file.complete and from_log.complete
+    assert from_log.turns == from_file.turns
+    assert from_log.lines == from_file.lines
+
+
+def test_a_source_that_is_nothing(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        load_dialogues(["nothing"], tmp_path / "log.db")
+
+
+def run(*arguments):
+    app = Typer()
+    app.command()(audit_provider)
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_the_command(results, tmp_path):
+    log = tmp_path / "log.db"
+    printed = run(results, "--show", "3", "--log", log)
+    assert printed.exit_code == 0, printed.output
+    assert "offline/experts" in printed.output
+    found = json.loads(run(results, "--json", "--log", log).output)
+    assert found["by_language"][0]["agreement"]["value"] == 1
+    assert found["replay"][0]["replayed"]["value"] == 1
+    assert [turn["decided"] for turn in found["turns"]] == [["1"], ["2"]]
+
+
+def test_the_command_refuses_who_does_not_provide(results, tmp_path):
+    result = run(results, "--provider", "offline/seeker", "--log", tmp_path / "log.db")
+    assert isinstance(result.exception, InputError)
+
+
+# The promise: how well the built-in provider decides. Coefficients were chosen on other task types than
+# those of each fold (leave one type out: .853 English, .863 Chinese, .69 exact sets); on all they are higher.
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "multi", "agreement"),
+    [
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.En", False, 0.84),
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.Ch", False, 0.85),
+        ("l2l_GPT-4o_seeker_vs_GPT-4o_multi_info_provider.Comp.En", True, 0.67),
+    ],
+)
+async def test_the_offline_provider_decides_as_the_published_one(name, multi, agreement):
+    dialogues = [from_published(one) for one in load_results(RESULTS / f"{name}.types1-10.json")]
+    experts = OfflineExperts()
+    (row,) = (await audit(experts, dialogues, multi=multi)).by_language
+    assert row.agreement.value > agreement
+    (replayed,) = await replay_success(experts, dialogues, multi=multi)
+    assert abs(replayed.difference.value) <= 0.06
+
+
+@needs_data
+async def test_left_out_types_agree_too():
+    runs = ["provider.Comp.En", "provider.Comp.Ch"]
+    dialogues = [
+        one
+        for run in runs
+        for one in load_results(RESULTS / f"l2l_GPT-4o_seeker_vs_GPT-4o_{run}.types1-10.json")
+    ]
+    agreed = {"en": [], "zh": []}
+    for left_out in ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10)):
+        experts = OfflineExperts(train([one for one in dialogues if one.task.type not in left_out]))
+        held = [from_published(one) for one in dialogues if one.task.type in left_out]
+        for turn in (await audit(experts, held, multi=False)).turns:
+            agreed[turn.language].append(turn.agrees)
+    assert sum(agreed["en"]) / len(agreed["en"]) > 0.83
+    assert sum(agreed["zh"]) / len(agreed["zh"]) > 0.83

@@ -1,0 +1,243 @@
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from typer import Typer
+from typer.testing import CliRunner
+
+from simulator.clarq.experts import Situation
+from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
+from simulator.clarq.fitting import _Stack, fit, fit_multi
+from simulator.clarq.ranker import Coefficients, Example, Ranker, load_ranker
+from simulator.clarq.train_ranker import train_clarq_ranker
+from simulator.errors import InputError
+from simulator.seats import Line
+from trees import Background, Frontier, Node, Task, Tree
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+RESULTS = SHARED / "clarq" / "results"
+needs_data = pytest.mark.skipif(
+    not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"
+)
+RNG = np.random.default_rng(5)
+
+
+def features(askings=3, nodes=4):
+    return Features(RNG.normal(size=(askings, nodes, len(ASKED))), RNG.normal(size=(nodes, len(NODE))))
+
+
+def coefficients(**changes):
+    given = Coefficients(
+        asked=dict(zip(ASKED, RNG.normal(size=len(ASKED)), strict=True)),
+        node=dict(zip(NODE, RNG.normal(size=len(NODE)), strict=True)),
+        strict=-1.0,
+        leniency=0.8,
+    )
+    return replace(given, **changes)
+
+
+def test_chances_are_those_of_two_passes():
+    logits = np.array([-1.0, 0.5])
+    one = coefficients()
+    first, second = 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(-(logits + 0.8)))
+    refused = (1 - first).prod()
+    expected = [
+        first[0] + refused * second[0],
+        (1 - first[0]) * first[1] + refused * (1 - second[0]) * second[1],
+        refused * (1 - second).prod(),
+    ]
+    assert one.chances(logits) == pytest.approx(expected)
+    assert one.chances(logits).sum() == pytest.approx(1)
+
+
+def test_a_lower_weight_of_none_gives_more_nodes():
+    chances = np.array([0.3, 0.25, 0.45])
+    assert coefficients(none=1.0).likeliest(chances) == -1
+    assert coefficients(none=0.6).likeliest(chances) == 0
+
+
+def test_one_fitting_asking_is_enough():
+    one = coefficients()
+    found = features(askings=1)
+    worse = found.asked.copy()
+    worse[..., 0] -= 50 * np.sign(one.asked[ASKED[0]])
+    both = Features(np.concatenate([found.asked, worse]), found.node)
+    assert one.logits(both) == pytest.approx(one.logits(found))
+
+
+def test_the_gradient_is_that_of_the_likelihood():
+    examples = [
+        Example(features(RNG.integers(1, 4), n), chosen) for n, chosen in ((3, 1), (2, -1), (4, 3), (1, 0))
+    ]
+    stack = _Stack(examples)
+    point = RNG.normal(size=len(ASKED) + len(NODE) + 2)
+    assert check_grad(lambda p: stack.surprise(p)[0], lambda p: stack.surprise(p)[1], point) < 1e-4
+
+
+def test_the_likelihood_is_that_of_the_chances():
+    examples = [Example(features(), chosen) for chosen in (0, 2, -1)]
+    one = fit(examples, penalty=1.0)
+    stack = _Stack(examples)
+    weights = np.concatenate([list(one.asked.values()), list(one.node.values())])
+    scaled = weights * np.concatenate([stack.asked_scale, stack.node_scale])
+    strict = one.strict + weights @ np.concatenate([stack.asked_mean, stack.node_mean])
+    surprise, _ = stack.surprise(np.concatenate([scaled, [strict, np.log(one.leniency)]]))
+    chances = [one.chances(one.logits(example.features)) for example in examples]
+    wanted = -sum(np.log(chance[example.chosen]) for chance, example in zip(chances, examples, strict=True))
+    assert surprise == pytest.approx(wanted)
+
+
+def test_training_finds_what_made_the_choices():
+    def example():
+        found = features()
+        wins = found.asked[:, :, 2].max(axis=0)
+        return Example(found, int(wins.argmax()) if wins.max() > 1 else -1)
+
+    learned = fit([example() for _ in range(300)], penalty=1.0)
+    fresh = [example() for _ in range(200)]
+    hits = [learned.likeliest(learned.chances(learned.logits(one.features))) == one.chosen for one in fresh]
+    assert np.mean(hits) > 0.6
+    strongest = max(learned.asked, key=lambda name: abs(learned.asked[name]))
+    assert strongest == ASKED[2]
+
+
+def test_the_multi_shift_meets_the_share_of_nodes_given():
+    one = coefficients()
+    decisions = []
+    for _ in range(400):
+        found = features()
+        logits = one.logits(found) + 1.5
+        accepted = RNG.random(len(logits)) < 1 / (1 + np.exp(-logits))
+        decisions.append((found, frozenset(np.flatnonzero(accepted).tolist())))
+    assert fit_multi(one, decisions) == pytest.approx(1.5, abs=0.3)
+
+
+def test_the_file_is_read_as_it_was_written():
+    ranker = load_ranker()
+    assert Ranker.loads(ranker.dumps()) == ranker
+    for one in (ranker.explained, ranker.bare):
+        assert (tuple(one.asked), tuple(one.node)) == (ASKED, NODE)
+        assert one.leniency > 0
+
+
+def test_whatever_names_an_unseen_feature_is_refused():
+    plain = json.loads(load_ranker().dumps())
+    plain["explained"]["surprise"] = 1
+    with pytest.raises(TypeError, match="surprise"):
+        Ranker.loads(json.dumps(plain))
+
+
+# Features
+
+
+TREE = Tree(
+    "Fill the lamp with oil. The wick lies in a cellar.",
+    (
+        Node("1", "Only whale oil burns bright enough.", "There are two oils. Which oil to take."),
+        Node("2", "Go to the south cellar.", "There are two cellars. Which cellar to go to for the wick."),
+        Node("2.1", "The iron key opens it.", "There are two keys. Which key opens the cellar."),
+    ),
+)
+TASK = Task(
+    "lamp", 99, "en",
+    Background(
+        "keeper", "light the lamp", ("Whale oil", "Olive oil", "Brass key", "Iron key"), (),
+        ("North cellar", "South cellar"),
+    ),
+    TREE,
+)  # fmt: skip
+
+
+def situation(*said, given=(), task=TASK):
+    """Seeker's and provider's lines in turn after the opening; the last is the seeker's."""
+    lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", task.tree.opening)]
+    lines += [Line("provider" if turn % 2 else "seeker", text) for turn, text in enumerate(said)]
+    frontier = Frontier(task.tree).open()
+    for index in given:
+        frontier = frontier.give([index])
+    return Situation(task=task, lines=tuple(lines), frontier=frontier)
+
+
+def asked(reading, name):
+    return reading.features.asked[..., ASKED.index(name)]
+
+
+def test_shares_go_to_the_node_that_is_asked_for():
+    reading = Reading(situation("Which cellar has the wick?"))
+    assert reading.available == ("1", "2")
+    assert asked(reading, "topic_share").max(axis=0)[1] == 1 > asked(reading, "topic_share").max(axis=0)[0]
+    assert asked(reading, "other_kind").tolist() == [[1.0, 0.0]]
+    assert asked(reading, "kind_not_named").tolist() == [[1.0, 0.0]]
+
+
+def test_alternatives_name_the_siblings():
+    reading = Reading(situation("Is it the north cellar or the south cellar?"))
+    assert asked(reading, "siblings_named")[0].tolist() == [0.0, 1.0]
+    assert asked(reading, "alternatives")[0].tolist() == [0.0, 1.0]
+    only = Reading(situation("Is it the south cellar?"))
+    assert asked(only, "only_own_option")[0].tolist() == [0.0, 1.0]
+
+
+def test_a_question_of_pronouns_points_back():
+    assert Reading(situation("Which one?")).pointing
+    assert Reading(situation("How?")).pointing
+    assert not Reading(situation("How are you?")).pointing
+    assert not Reading(situation("Which cellar?")).pointing
+
+
+def test_words_from_elsewhere_are_off_topic():
+    assert not Reading(situation("Which wine goes best with grilled salmon and asparagus?")).on_topic
+    assert Reading(situation("Which oil burns best?")).on_topic
+
+
+def test_the_past_is_read_off_the_lines():
+    told = situation(
+        "Which oil?", "Only whale oil burns bright enough.", "Hm?", "What do you mean?", "Which cellar?",
+        "Go to the south cellar. As I said, only whale oil burns bright enough.", "And?", given=("1", "2"),
+    )  # fmt: skip
+    assert [(turn.available, turn.given) for turn in past_turns(told)] == [
+        (("1", "2"), ("1",)), (("2",), ()), (("2",), ("2",)),
+    ]  # fmt: skip
+    assert past_turns(told)[1].passed_over("2")
+    assert not past_turns(told)[0].passed_over("2")
+
+
+def test_a_task_without_explanations_has_its_own_coefficients():
+    bare = replace(
+        TASK, tree=Tree(TREE.opening, tuple(replace(node, explanation=None) for node in TREE.nodes))
+    )
+    reading = Reading(situation("Which cellar has the wick?", task=bare))
+    assert not reading.index.explained
+    assert not asked(reading, "similar_to_explanation").any()
+    assert reading.features.asked[..., ASKED.index("topic_share")].max(axis=0)[1] == 1
+
+
+# Training
+
+
+def test_there_must_be_something_to_train_on(tmp_path):
+    (tmp_path / "none.json").write_text("[[]]", encoding="utf-8")
+    with pytest.raises(InputError, match="Nothing to train on"):
+        train_clarq_ranker([tmp_path / "none.json"], tmp_path / "out.json")
+
+
+@needs_data
+def test_training_again_gives_the_committed_coefficients(tmp_path):
+    app = Typer()
+    app.command()(train_clarq_ranker)
+    files = sorted(map(str, RESULTS.glob("*.json")))
+    result = CliRunner().invoke(app, [*files, "--out", str(tmp_path / "ranker.json")])
+    assert result.exit_code == 0, result.output
+    again = Ranker.loads((tmp_path / "ranker.json").read_text(encoding="utf-8"))
+    committed = load_ranker()
+    assert again.training == committed.training
+    for one, other in ((again.explained, committed.explained), (again.bare, committed.bare)):
+        assert one.asked == pytest.approx(other.asked, abs=2e-3)
+        assert one.node == pytest.approx(other.node, abs=2e-3)
+        assert (one.strict, one.leniency, one.multi) == pytest.approx(
+            (other.strict, other.leniency, other.multi), abs=2e-3
+        )
