@@ -41,7 +41,8 @@ class LogRecordings:
         """
         asked = (
             "SELECT model, json_extract(asked, '$.base_url'), json_extract(asked, '$.extra'), "
-            "min(seq) AS first FROM (SELECT c.model, c.seq, whole_request(c.id, c.request, c.request_key) AS asked "
+            "min(seq) AS first FROM "
+            "(SELECT c.model, c.seq, whole_request(c.id, c.request, c.request_key) AS asked "
             "FROM model_calls c JOIN episodes e ON e.id = c.episode_id "
             "WHERE e.run_id = ? AND c.request_key IS NOT NULL) GROUP BY 1, 2, 3 ORDER BY first"
         )
