@@ -32,7 +32,8 @@ _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, 
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
-_NUMBERING = re.compile(r"(?m)^\s*(?:\d+[.、)）]|[-*•])\s*")
+_NUMBERING = re.compile(r"(?m)^ ?(?:\d+[.、)）]|[-*•])\s*")
+_BLANKS = re.compile(r"[^\S\n]+")
 _ABBREVIATION = re.compile(r"\b(St|Mr|Mrs|Ms|Dr|Mt)\.")
 _SENTENCE = {
     "en": re.compile(r"[^\n]+?(?:[.?!]+(?=[\s\"”)]|$)|(?=\n)|$)"),
@@ -42,7 +43,7 @@ _CLAUSE_BREAK = {
     "en": re.compile(
         r"[,;:—–]\s+(?=(?:and|or|but|also|which|where|how|what|once|after|should|so|do|does|is|are|can|will"
         r"|if|when|who|as)\b)"
-        r"|\s+and\s+(?=(?:which|where|how|what|who|if|whether|should|is|are|do)\b)"
+        r"| and (?=(?:which|where|how|what|who|if|whether|should|is|are|do)\b)"
     ),
     "zh": re.compile(r"[，,；;：:]"),
 }
@@ -130,7 +131,7 @@ def chinese_places(text: str) -> list[Placed]:
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:
     """The sentences of `text` with their end marks; list items count as sentences, their numbers go."""
-    text = _NUMBERING.sub("", text)
+    text = _NUMBERING.sub("", _BLANKS.sub(" ", text))
     if language == "en":
         text = _ABBREVIATION.sub(r"\1", text)
     found = (match.strip() for match in _SENTENCE[language].findall(text))

@@ -22,7 +22,7 @@ PENALTY = 10.0
 # A Response II is likely now and then, but the likeliest outcome less often: taking always the likeliest, the
 # provider gives too few nodes over a dialogue. With this factor, logged seeker lines succeed as often as in
 # the log, and agreement turn by turn is the same (both measured leaving out one task type at a time).
-NONE = 0.65
+NONE = 0.6
 COEFFICIENTS = Path(__file__).with_name("ranker.json")
 
 

@@ -1,10 +1,17 @@
+import os
+from pathlib import Path
+
 import pytest
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation, TurnType
 from simulator.clarq.experts_offline import OfflineExperts
+from simulator.clarq.results import load_results, provider_steps
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+RESULTS = SHARED / "clarq" / "results"
 
 ENGLISH = Task(
     id="lamp",
@@ -114,3 +121,108 @@ async def test_words_are_not_repeated_in_a_row(experts):
         task=ENGLISH, lines=(*asked.lines, Line("provider", text), asked.lines[-1]), frontier=asked.frontier
     )
     assert await experts.respond(again, TurnType.VAGUE) != text
+
+
+@pytest.mark.parametrize(
+    ("task", "utterance", "given", "wanted"),
+    [
+        (ENGLISH, "So I fill the lamp with whale oil and polish the lens.", ("1",), TurnType.WHOLE_TASK),
+        (ENGLISH, "I fill the lamp with whale oil. Is that correct?", ("1",), TurnType.WHOLE_TASK),
+        (
+            ENGLISH,
+            "How long does the lens have to be polished in the harbour?",
+            ("1",),
+            TurnType.UNANSWERABLE,
+        ),
+        (ENGLISH, "Sorry, which oil burns bright enough?", ("1",), TurnType.REPEATED),
+        (ENGLISH, "Who won the football game yesterday evening?", ("1",), TurnType.UNRELATED),
+        (ENGLISH, "Is there anything else?", ("1",), TurnType.VAGUE),
+        (ENGLISH, "Thanks a lot.", ("1",), TurnType.VAGUE),
+        (CHINESE, "那么我往灯里加鲸油，再擦亮镜片。", ("1",), TurnType.WHOLE_TASK),
+        (CHINESE, "镜片要在港口擦亮多长时间？", ("1",), TurnType.UNANSWERABLE),
+        (CHINESE, "抱歉，哪种油够亮？", ("1",), TurnType.REPEATED),
+        (CHINESE, "昨天晚上的足球比赛谁赢了？", ("1",), TurnType.UNRELATED),
+        (CHINESE, "还有其他的吗？", ("1",), TurnType.VAGUE),
+    ],
+)
+async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, wanted):
+    asked = situation(utterance, task, given)
+    heard = await experts.hear(asked)
+    assert heard.type is wanted, heard.reason
+    assert (await experts.walk(asked, multi=False)).indices == ()
+    assert (await experts.walk(asked, multi=True)).indices == ()
+
+
+async def test_the_type_is_answerable_just_when_the_walk_gives_something(experts):
+    for utterance in ("Which cellar?", "What about the weather?", "Is that right?", "The key?", "How?", ""):
+        asked = situation(utterance)
+        answerable = (await experts.hear(asked)).type is TurnType.ANSWERABLE
+        given = [(await experts.walk(asked, multi=multi)).indices for multi in (False, True)]
+        assert answerable is any(given)
+
+
+async def test_nothing_is_walked_when_nothing_is_left(experts):
+    asked = situation("Which key opens the cellar?", given=("1", "2", "2.1"))
+    assert (await experts.walk(asked, multi=False)).indices == ()
+    assert (await experts.hear(asked)).type is TurnType.REPEATED
+
+
+@pytest.mark.parametrize(
+    ("task", "utterance"),
+    [
+        (
+            ENGLISH,
+            "Which oil do I take, whale oil or olive oil? And which cellar has the wick, north or south?",
+        ),
+        (CHINESE, "我应该用哪种油，鲸油还是橄榄油？另外，灯芯在北地窖还是南地窖？"),
+    ],
+)
+async def test_two_questions_get_one_answer_or_both(experts, task, utterance):
+    asked = situation(utterance, task)
+    assert (await experts.walk(asked, multi=False)).indices == ("1",)
+    assert (await experts.walk(asked, multi=True)).indices == ("1", "2")
+
+
+async def test_a_pointing_question_goes_on_from_what_was_given_last(experts):
+    assert (await experts.walk(situation("Which one?", given=("2",)), multi=False)).indices == ("2.1",)
+    assert (await experts.walk(situation("哪一把？", CHINESE, ("2",)), multi=False)).indices == ("2.1",)
+    assert (await experts.walk(situation("How?", given=("1",)), multi=False)).indices == ()
+
+
+@pytest.mark.parametrize("task", [ENGLISH, CHINESE])
+async def test_what_is_asked_again_is_said_again(experts, task):
+    question = "Which oil burns bright enough?" if task is ENGLISH else "哪种油够亮？"
+    said = await experts.respond(situation(question, task, ("1", "2")), TurnType.REPEATED)
+    assert contains(said, task.tree.by_index["1"].text, task.language)
+
+
+async def test_a_task_without_explanations_is_played_as_well(experts):
+    bare = Task(
+        id="bare", type=99, language="en", background=ENGLISH.background,
+        tree=Tree(ENGLISH.tree.opening, tuple(Node(n.index, n.text) for n in ENGLISH.tree.nodes)),
+    )  # fmt: skip
+    choice = await experts.walk(situation("Which cellar has the wick, north or south?", bare), multi=False)
+    assert choice.indices == ("2",)
+
+
+async def test_the_same_situation_gets_the_same_answer_from_anybody(experts):
+    asked = situation("Which cellar has the wick?", seed=3)
+    other = OfflineExperts()
+    assert await other.walk(asked, multi=False) == await experts.walk(asked, multi=False)
+    assert await other.respond(asked, TurnType.VAGUE) == await experts.respond(asked, TurnType.VAGUE)
+
+
+@pytest.mark.skipif(
+    not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"
+)
+async def test_it_opens_when_the_published_provider_does(experts):
+    first = [
+        (dialogue, step)
+        for path in sorted(RESULTS.glob("*.json"))
+        for dialogue in load_results(path)
+        for step in list(provider_steps(dialogue))[:1]
+    ]
+    assert len(first) == 300
+    for dialogue, step in first:
+        asked = Situation(task=dialogue.task, lines=dialogue.lines[: step.position], frontier=step.before)
+        assert (await experts.relevant(asked)).yes is step.opens, asked.utterance
