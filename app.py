@@ -62,12 +62,11 @@ def _group() -> None:
 @cli.command("app")
 def app_command(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="port to listen on")] = 7860,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 7860,
     log: LogOption = None,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
     _refuse_busy(host, port)
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
@@ -94,7 +93,7 @@ def _refuse_busy(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise InputError(
-                f"Cannot listen on {host}:{port} ({error.strerror}); choose another with --port."
+                f"Cannot listen on {host}:{port} ({error.strerror}); choose others with --host and --port."
             ) from error
 
 

@@ -104,7 +104,9 @@ def connect_for_writing(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LogError(f"cannot make the folder of the log {path}: {error}") from error
+        raise LogError(
+            f"cannot make the folder of the log {path} ({error.strerror}). Name another file with --log."
+        ) from error
     connection = _connect(path, "mode=rwc", busy_seconds)
     try:
         version = _check(path, connection, "write to")

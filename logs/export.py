@@ -182,7 +182,7 @@ def _arriving(folder: Path) -> Iterator[Path]:
         for draft in sorted(drafts.iterdir()):
             os.replace(draft, folder / draft.name)
     except OSError as error:
-        raise LogError(f"cannot export into {folder}: {error}. Name another folder.") from error
+        raise LogError(f"cannot export into {folder} ({error.strerror}). Name another folder.") from error
     finally:
         if drafts is not None:
             shutil.rmtree(drafts, ignore_errors=True)

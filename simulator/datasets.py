@@ -109,7 +109,12 @@ def add(
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
     source = Path(source).expanduser().absolute()
     root = data_folder() / name
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{root}: cannot be made ({error.strerror}); name another folder for Askback with ASKBACK_HOME"
+        ) from error
     staging = root / f".staging-{uuid.uuid4().hex}"
     try:
         unpacked = source if source.is_dir() else _unzip(source, staging / "zip")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from logs import LogWriter
+from logs import LogConflict, LogWriter
 from logs.rows import Ending, Episode, Event, Run, Turn
 from simulator.clarq.data import item_row
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
 from simulator.clarq.results import PublishedDialogue, file_digest, load_results, provider_steps
 from simulator.clarq.score import score_dialogue, score_rows
+from simulator.errors import InputError
 from trees import OPENING
 
 
@@ -20,8 +21,7 @@ def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
     Which nodes a provider line gives is read off by containment (spec section 7).
 
     Raises:
-        InputError: if the file is not of the published form.
-        LogConflict: if the log holds another run of that name.
+        InputError: if the file is not of the published form, or the log holds another run of that name.
         LogError: if the log cannot be written.
     """
     dialogues = load_results(path)
@@ -33,7 +33,12 @@ def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
         seed=0,
         config={"imported": path.name, "sha256": digest, "planned": len(dialogues)},
     )
-    known = log.put(run).result().duplicate
+    try:
+        known = log.put(run).result().duplicate
+    except LogConflict as error:
+        raise InputError(
+            f"The log holds another run {run.id!r}; give this one another name with --run."
+        ) from error
     for dialogue in dialogues:
         _write(dialogue, run, log)
     if not known:

@@ -5,6 +5,7 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -58,6 +59,7 @@ class Report:
         curve: language -> share of dialogues that had succeeded within 1, 2, … responses (Fig. 4).
         statuses: how many episodes ended how; ``open`` for those that have not.
         unscored: episodes without scores (aborted, failed, open).
+        failures: why episodes failed -> how many did, the most frequent first.
     """
 
     run_id: str
@@ -66,6 +68,7 @@ class Report:
     curve: dict[Language, tuple[float, ...]] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
     unscored: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
@@ -101,6 +104,11 @@ def report(reader: LogReader, run_id: str, scored: Sequence[Scored] | None = Non
     for episode in episodes:
         status = endings[episode.id].status if episode.id in endings else "open"
         statuses[status] = statuses.get(status, 0) + 1
+    failures = Counter(
+        endings[episode.id].message or "no reason is logged"
+        for episode in episodes
+        if episode.id in endings and endings[episode.id].status == "failed"
+    )
     languages: dict[Language, list[Scored]] = {}
     for one in scored:
         languages.setdefault(one.task.language, []).append(one)
@@ -113,6 +121,7 @@ def report(reader: LogReader, run_id: str, scored: Sequence[Scored] | None = Non
         },
         statuses=statuses,
         unscored=len(episodes) - len(scored),
+        failures=dict(failures.most_common()),
     )
 
 

@@ -89,8 +89,15 @@ def load_results(path: str | Path) -> tuple[PublishedDialogue, ...]:
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    """SHA-256 of a file's bytes, in hex.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def provider_steps(dialogue: PublishedDialogue) -> Iterator[ProviderStep]:

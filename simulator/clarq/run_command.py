@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,18 +27,21 @@ from simulator.clarq.score import score_rows
 from simulator.clarq.tables import print_report, report_json
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, LogRecordings, ModelOptions
+from simulator.models import Budget, ChatModel, LogRecordings, ModelOptions
+from simulator.models.prices import read_prices
 from simulator.runner.batch import Executor, run_batch
 from simulator.runner.build import Models, NamedCrew, Plan, build_plan
 from simulator.runner.executors import Workers
 from simulator.runner.progress import progress_bar
 from simulator.seats import Seat
 from trees import Task
+from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
 PROVIDERS = "offline/experts, provider/model or script:FILE"
 Lang = Literal["en", "zh", "both"]
+Mode = Literal["completion", "chat"]
 # So many dialogues are worth the two seconds that a process takes to start.
 _WORTH_A_WORKER = 200
 
@@ -65,7 +69,7 @@ def run_clarq(
     data: Annotated[str, typer.Option(help="builtin, the name of added data (clarq), or a path")] = "builtin",
     lang: Annotated[Lang, typer.Option(help="language of the items")] = "en",
     types: Annotated[str | None, typer.Option(help="task types, such as 1-10 or 3,7,12")] = None,
-    split: Annotated[str | None, typer.Option(help="test (types 1-26) or development (27-31)")] = None,
+    split: Annotated[Split | None, typer.Option(help="test (types 1-26) or development (27-31)")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="the first so many items of a language")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="how often each item is played")] = 1,
     seed: Annotated[int, typer.Option(help="seed of the run")] = 0,
@@ -74,7 +78,7 @@ def run_clarq(
         int | None,
         typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
     ] = None,
-    mode: Annotated[str, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
+    mode: Annotated[Mode, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
@@ -87,7 +91,9 @@ def run_clarq(
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
     languages = ("en", "zh") if lang == "both" else (lang,)
-    wanted_types = parse_types(types) if types else None
+    wanted_types = None if types is None else parse_types(types)
+    if prices is not None:
+        read_prices(prices)  # a mistake in it should not wait for the first model
     items = [
         task
         for language in languages
@@ -130,14 +136,19 @@ def run_clarq(
         console.print("\nStopped; everything played so far is in the log. The same command continues.")
         raise typer.Exit(130) from None
     with LogReader(path) as reader:
-        print_report(console, report(reader, run_id), reader.usage(run_id))
+        told = report(reader, run_id)
+        print_report(console, told, reader.usage(run_id))
+    if told.failures:
+        raise typer.Exit(1)
 
 
 async def _run(wanted: _Wanted, console: Console) -> str:
-    wanted.log.parent.mkdir(parents=True, exist_ok=True)
     async with LogWriter(wanted.log, durable=False) as log:
         with LogReader(wanted.log) as reader:
-            async with wanted.crew(log, wanted.concurrency) as seats:
+            async with (
+                wanted.crew(log, wanted.concurrency) as seats,
+                _judge_called(wanted.judge, replace(wanted.crew.models, recorder=log.put)) as judge,
+            ):
                 plan = _plan(wanted, seats)
                 console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
                 with progress_bar(console, "dialogues", SHOWN) as show:
@@ -149,11 +160,9 @@ async def _run(wanted: _Wanted, console: Console) -> str:
                         executor=_executor(wanted),
                         on_progress=show,
                     )
-            if wanted.judge:
-                await _judge(
-                    plan.run.id, wanted.judge, replace(wanted.crew.models, recorder=log.put), reader, log
-                )
-                _rescore(plan.run.id, reader, log)
+                if judge:
+                    await judge_run(reader, log, plan.run.id, judge)
+                    _rescore(plan.run.id, reader, log)
     return plan.run.id
 
 
@@ -234,9 +243,17 @@ def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
 
 
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
+    async with _judge_called(name, options) as judge:
+        if judge:
+            await judge_run(reader, log, run_id, judge)
+
+
+@asynccontextmanager
+async def _judge_called(name: str | None, options: ModelOptions) -> AsyncIterator[ChatModel | None]:
+    """The judge, if one is named. It is loaded first: a wrong name is told before anything is played."""
     models = Models(options=options)
     try:
-        await judge_run(reader, log, run_id, models(name))
+        yield models(name) if name else None
     finally:
         await models.close()
 
@@ -250,7 +267,6 @@ def import_results_command(
     if run and len(files) > 1:
         raise InputError("--run names one run; give one file, or leave it out.")
     path = log or default_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
     console = Console()
     for file in files:
         with LogWriter(path, durable=False) as writer:
@@ -269,7 +285,7 @@ def parse_types(text: str) -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
             raise InputError(f"--types {text!r}: write numbers and ranges, such as 1-10 or 3,7,12.")
         found.extend(range(int(first), int(last or first) + 1))
     return found

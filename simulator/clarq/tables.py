@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from logs import ModelUsage
 from simulator.clarq.report import Report, Row
@@ -20,6 +21,10 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
     """Statuses, S, D and L by language and by type, success by responses, cost."""
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
     console.print(f"\n[bold]{report.run_id}[/bold]  {statuses or 'nothing played yet'}")
+    for reason, count in report.failures.items():
+        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
+    if report.failures:
+        console.print("What failed is not scored; the same command plays it again.")
     if not report.by_language:
         return
     console.print(_table("S, D and L with 95 % intervals", report.by_language, (3, 2, 1)))

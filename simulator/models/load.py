@@ -214,6 +214,10 @@ def _offline(model: str, options: ModelOptions) -> Backend:
 def _replay(model: str, options: ModelOptions) -> Backend:
     if options.recordings is None:
         raise InputError(f"replay/{model} needs the log of that run: pass ModelOptions(recordings=…)")
+    if not options.recordings.identities(model):
+        raise InputError(
+            f"no model was asked in run {model!r}, so there is nothing to replay; check its name"
+        )
     return ReplayModel(model, options.recordings)
 
 

@@ -107,7 +107,7 @@ def read_prices(path: Path) -> dict[str, Price]:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise InputError(f"cannot read the price table {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"the price table {path} is not YAML: {error}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected a mapping from model names to prices")

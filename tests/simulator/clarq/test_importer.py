@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from logs import LogConflict, LogReader, LogWriter
+from logs import LogReader, LogWriter
 from simulator.clarq.importer import import_results
 from simulator.clarq.report import report, score_run
 from simulator.clarq.room import ROOM
@@ -68,7 +68,7 @@ def test_importing_again_adds_nothing(results, log, reader):
 def test_another_file_is_not_mixed_into_a_run(results, log, reader):
     import_results(results, log, "mine")
     results.write_text(json.dumps([[RECORD, RECORD, RECORD]]), encoding="utf-8")
-    with pytest.raises(LogConflict):
+    with pytest.raises(InputError, match="--run"):
         import_results(results, log, "mine")
     assert len(reader.episodes("mine")) == 2
 

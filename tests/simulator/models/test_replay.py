@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from logs import LogWriter
 from logs.rows import Episode, Item, ModelCall, Run
+from simulator.errors import InputError
 from simulator.models import (
     Capabilities,
     Completion,
@@ -183,10 +184,9 @@ async def test_two_answers_to_one_request_are_not_chosen_from(replay):
         await replay.complete(question("Both?"))
 
 
-async def test_an_unknown_run_is_told(logged):
-    model = load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
-    with pytest.raises(NotRecorded, match="check its name"):
-        await model.complete(question("Seeker?"))
+def test_an_unknown_run_is_told_before_anything_is_asked(logged):
+    with pytest.raises(InputError, match="check its name"):
+        load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
 
 
 async def test_a_replay_can_be_asked_for_anything(replay):

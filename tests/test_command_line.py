@@ -1,0 +1,110 @@
+"""Mistakes on the command line: one sentence that names what is wrong and the way out, and status 1."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+import app
+from logs import LogReader
+from simulator.clarq.room import ROOM
+
+FILES = {"words.txt": b"not JSON", "noise.bin": bytes(range(128, 256))}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ASKBACK_LOG", "ASKBACK_PERSONAS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def askback(monkeypatch: pytest.MonkeyPatch, command: str) -> int:
+    """The exit status of `askback <command>`."""
+    monkeypatch.setattr(sys, "argv", ["askback", *command.split()])
+    with pytest.raises(SystemExit) as exit:
+        app.main()
+    return int(exit.value.code or 0)
+
+
+MISTAKES = [
+    ("run clarq --log words.txt/log.sqlite", ["words.txt", "--log"]),
+    ("run clarq --log noise.bin", ["noise.bin", "--log"]),
+    ("run clarq --limit 1 --prices gone.yaml", ["gone.yaml"]),
+    ("run clarq --limit 1 --prices noise.bin", ["noise.bin"]),
+    ("run clarq --limit 1 --seeker script:gone.yaml", ["gone.yaml"]),
+    ("run clarq --limit 1 --seeker replay/gone", ["'gone'", "name"]),
+    ("run clarq --limit 1 --judge nobody/knows", ["nobody/knows", "openai/"]),
+    ("run clarq --seeker openai/gpt-4o", ["OPENAI_API_KEY"]),
+    ("run clarq --types 5-2", ["--types", "1-10"]),
+    ("run clarq --types 99", ["99", "1 to 31"]),
+    ("run clarq --data clarq", ["askback data add clarq"]),
+    ("import clarq-results gone.json", ["gone.json"]),
+    ("import clarq-results words.txt", ["words.txt", "JSON"]),
+    ("train clarq-ranker gone.json", ["gone.json"]),
+    ("audit provider words.txt", ["words.txt", "JSON"]),
+    ("data add clarq words.txt", ["words.txt", "zip"]),
+    ("score night --log gone.sqlite", ["gone.sqlite", "--log"]),
+]
+
+
+@pytest.mark.parametrize(("command", "named"), MISTAKES, ids=[command for command, _ in MISTAKES])
+def test_a_mistake_is_one_sentence(folder, monkeypatch, capsys, command, named):
+    assert askback(monkeypatch, command) == 1
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 1
+    assert said.err.startswith("askback: ")
+    assert all(word in said.err for word in named)
+    assert "[Errno" not in said.err
+
+
+@pytest.mark.parametrize(
+    "option", ["--lang xx", "--mode foo", "--split foo", "--limit 0", "--concurrency 0", "--budget -1"]
+)
+def test_a_value_that_there_is_not_is_refused(folder, monkeypatch, capsys, option):
+    assert askback(monkeypatch, f"run clarq --limit 1 {option}") == 2
+    assert option.split()[0] in capsys.readouterr().err
+    assert not (folder / "home" / "log.sqlite").exists()
+
+
+def test_a_wrong_judge_is_told_before_anything_is_played(folder, monkeypatch):
+    assert askback(monkeypatch, "run clarq --limit 1 --judge nobody/knows") == 1
+    with LogReader(folder / "home" / "log.sqlite") as reader:
+        assert not reader.runs()
+
+
+def test_an_unusable_folder_of_askback_s_own(folder, monkeypatch, capsys):
+    monkeypatch.setenv("ASKBACK_HOME", str(folder / "words.txt"))
+    assert askback(monkeypatch, f"data add clarq {folder}") == 1
+    assert "ASKBACK_HOME" in capsys.readouterr().err
+
+
+def test_a_run_with_failures_says_why_and_the_same_command_plays_them_again(folder, monkeypatch, capsys):
+    def broken(*arguments):
+        raise RuntimeError("the scales are out of order")
+
+    with monkeypatch.context() as during:
+        during.setattr(type(ROOM), "score", broken)
+        assert askback(during, "run clarq --limit 2") == 1
+    said = capsys.readouterr().out
+    assert "2 failed: RuntimeError: the scales are out of order" in said
+    assert "same command" in said
+    assert askback(monkeypatch, "run clarq --limit 2") == 0
+    assert "2 completed" in capsys.readouterr().out
+
+
+def test_the_app_names_a_log_that_it_cannot_make(folder, monkeypatch, capsys):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert askback(monkeypatch, f"app --log words.txt/log.sqlite --port {port}") == 1
+    assert "words.txt" in capsys.readouterr().err
+    assert askback(monkeypatch, "app --port 99999") == 2
