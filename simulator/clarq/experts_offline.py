@@ -49,11 +49,6 @@ _ASKS = {
     ),
     "zh": re.compile(r"告诉|说说|讲讲|说明|解释|介绍|谁|几"),
 }
-# A question for a detail that may name nothing, since the line before says what is meant ("Which one?").
-_POINTS_BACK = {
-    "en": re.compile(r"\b(?:which|where|when|who|whom|whose|why|how(?! are you))\b", re.IGNORECASE),
-    "zh": re.compile(r"哪|谁|怎|如何|何时|多少|几"),
-}
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
 
 
@@ -135,7 +130,7 @@ class _Judged(NamedTuple):
     def single(self) -> str | None:
         """The node that the single-info provider gives."""
         reading = self.reading
-        if not reading.on_topic or not reading.available:
+        if not reading.available or not asks_about_task(reading):
             return None
         if reading.pointing:
             return _pointed_at(reading, self.chances)
@@ -146,7 +141,7 @@ class _Judged(NamedTuple):
     def several(self) -> tuple[str, ...]:
         """The nodes that the multi-info provider gives."""
         reading = self.reading
-        if not reading.on_topic or reading.pointing:
+        if reading.pointing or not asks_about_task(reading):
             return tuple(filter(None, [self.single]))
         fits = self.logits + self.coefficients.multi > 0
         return tuple(index for index, fit in zip(reading.available, fits, strict=True) if fit)
@@ -156,6 +151,17 @@ class _Judged(NamedTuple):
         """Chance of each available node to be the one given; ``II`` for a Response II."""
         names = (*self.reading.available, "II")
         return {name: round(float(chance), 3) for name, chance in zip(names, self.chances, strict=True)}
+
+
+def asks_about_task(reading: Reading) -> bool:
+    """Whether the utterance asks for something of the task: what the ranker takes for granted.
+
+    The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
+    answered. On the published dialogues this rule changes next to nothing.
+    """
+    if not reading.on_topic:
+        return False
+    return reading.pointing or bool(reading.asked) or bool(_ASKS[reading.language].search(reading.utterance))
 
 
 def _pointed_at(reading: Reading, chances: Floats) -> str | None:

@@ -117,6 +117,7 @@ class Reading:
     Attributes:
         index: the task's.
         utterance: what was said.
+        language: of the task.
         available: indices of the nodes that may be given, in order.
         given: indices of the nodes given, in order.
         asked: the sentences that ask something.
@@ -141,7 +142,7 @@ class Reading:
             _GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence)
             for sentence in self.asked
         )
-        self.utterance = utterance
+        self.utterance, self.language = utterance, language
         self._situation = situation
         self._askings = _askings(self.asked or (utterance,), language)
         self._topics = [topics(asking, language) for asking in self._askings]
