@@ -182,6 +182,15 @@ def _override(override_dir: str | os.PathLike[str] | None) -> str | None:
     return os.environ.get(OVERRIDE_VARIABLE) or None
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """The sandbox, which need not look closely at the fields of a dataclass: they are data."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if attribute in getattr(type(obj), "__dataclass_fields__", ()) and not attribute.startswith("_"):
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
+
+
 @lru_cache(maxsize=32)
 def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
     if override is not None and not Path(override).is_dir():
@@ -189,7 +198,7 @@ def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
             f"{override}: not a folder; {OVERRIDE_VARIABLE} (or override_dir) must be a folder of templates"
         )
     folders = [FOLDER] if override is None else [Path(override), FOLDER]
-    environment = ImmutableSandboxedEnvironment(
+    environment = _Environment(
         loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
         undefined=StrictUndefined,
         trim_blocks=True,
