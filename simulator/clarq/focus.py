@@ -1,9 +1,9 @@
 """What a sentence asks for: the topics that stand near its question words.
 
-"Which **tavern** should I visit to find the knight?" asks for a tavern; "where is the **knight**?" for the
-knight. A **focus** weighs each topic by its distance from a question word; the **kind** asked for is the
-noun that follows ``which`` or ``what``. Explanations are read in the same way ("the question of which
-tavern to go to"), so that what a node answers can be compared with what is asked.
+"At which **shop** do you buy a kite?" asks for a shop; "where is the **kite**?" for the kite. A **focus**
+weighs each topic by its distance from a question word; the **kind** asked for is the noun that follows
+``which`` or ``what``. Explanations are read in the same way ("settles which shop has kites"), so that what
+a node answers can be compared with what is asked.
 """
 
 from __future__ import annotations
