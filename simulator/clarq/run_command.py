@@ -125,7 +125,7 @@ def run_clarq(
         repeats=repeat,
         name=run,
         concurrency=concurrency,
-        workers=_workers(workers, seats, len(items) * repeat, budget),
+        workers=workers_for(workers, seats, len(items) * repeat, budget),
         log=path,
         judge=judge,
     )
@@ -192,7 +192,12 @@ def _executor(wanted: _Wanted) -> Executor | None:
     )
 
 
-def _workers(asked: int | None, seats: Mapping[str, str], episodes: int, budget: float | None) -> int:
+def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: float | None) -> int:
+    """How many processes play: as many as asked for; else one, but more for a long run without models.
+
+    Raises:
+        InputError: if several processes would have to share a budget.
+    """
     if asked is None:
         offline = all(name.startswith(("offline/", "script:")) for name in seats.values())
         return max(1, min(_cores(), episodes // _WORTH_A_WORKER)) if offline else 1
