@@ -1,0 +1,226 @@
+"""The actions of the three domains, compiled from tables/actions.yaml (spec 3).
+
+`HUMAN` are the human's, `ROBOT` those of the robot in the text environment, `TELEPORT` the abstract ones
+that tell what help would be worth. A schema checks and applies; which arguments to try is up to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+import yaml
+
+from simulator.handmethat.hierarchy import STATE_OF_ABILITY, STATES, TABLES
+from simulator.handmethat.world import NOTHING, State, World, is_reachable, is_unlocked
+
+Domain = Literal["human", "robot", "teleport"]
+Args = tuple[int, ...]
+_Check = Callable[[World, State, Args], bool]
+_Change = Callable[[State, Args], State]
+_CLEANABLE: Final = ("dustyable", "stainable")
+
+
+class Action(NamedTuple):
+    """An action of an agent: the schema's name (with its agent in front) and its entities."""
+
+    name: str
+    args: Args
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A precondition: its words, for people, and the check."""
+
+    text: str
+    check: _Check
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One kind of action.
+
+    Attributes:
+        name: with the agent in front: ``human-move``, ``robot-move``.
+        params: names of its parameters.
+        bounds: what each parameter may be (see the head of the table).
+        needs: its preconditions.
+        serves: of an abstract robot action, the quest type it serves.
+        argument: of an abstract robot action, the verb, or the parameter that is the destination.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    bounds: tuple[str, ...]
+    needs: tuple[Need, ...]
+    changes: tuple[_Change, ...]
+    serves: str = ""
+    argument: str = ""
+
+    def applicable(self, world: World, state: State, args: Args) -> bool:
+        """Whether every precondition holds. `args` are entities, one per parameter."""
+        return all(need.check(world, state, args) for need in self.needs)
+
+    def unmet(self, world: World, state: State, args: Args) -> str | None:
+        """The first precondition that fails, in the words of the table; None if all hold."""
+        return next((need.text for need in self.needs if not need.check(world, state, args)), None)
+
+    def apply(self, state: State, args: Args) -> State:
+        """The state afterwards; only for `args` that are applicable."""
+        for change in self.changes:
+            state = change(state, args)
+        return state
+
+
+@cache
+def domain(which: Domain) -> Mapping[str, Schema]:
+    """The schemas of a domain by name."""
+    table = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
+    if which == "teleport":
+        return MappingProxyType({name: _schema(name, row) for name, row in table["teleport"].items()})
+    rows: dict[str, Any] = dict(table["agent"])
+    if which == "robot":
+        rows = {name: {**row, "params": row.get("robot", row["params"])} for name, row in rows.items()}
+        rows |= table["robot"]
+    prefixed = {f"{which}-{name}": row for name, row in rows.items()}
+    return MappingProxyType({name: _schema(name, row) for name, row in prefixed.items()})
+
+
+def perform(world: World, state: State, action: Action, which: Domain = "human") -> State:
+    """The state after `action`.
+
+    Raises:
+        ValueError: if a precondition fails; the message names it.
+    """
+    schema = domain(which)[action.name]
+    if (unmet := schema.unmet(world, state, action.args)) is not None:
+        names = ", ".join(world.name(entity) for entity in action.args)
+        raise ValueError(f"{action.name}({names}): needs {unmet}")
+    return schema.apply(state, action.args)
+
+
+def _schema(name: str, row: Mapping[str, Any]) -> Schema:
+    params = tuple(row["params"])
+    needs = [_need(text, params) for text in row["needs"]]
+    if name.startswith("human-"):
+        needs.insert(0, Need("not waiting", lambda w, s, a: not s.waiting))
+    return Schema(
+        name=name,
+        params=params,
+        bounds=tuple(row["params"].values()),
+        needs=tuple(needs),
+        changes=tuple(_change(text, params) for text in row["makes"]),
+        serves=row.get("serves", ""),
+        argument=row.get("argument", ""),
+    )
+
+
+def _need(text: str, params: tuple[str, ...]) -> Need:
+    words = text.split()
+    negated = words[0] == "not"
+    word, *names = words[negated:]
+    check = _check(word, *(params.index(name) for name in names))
+    return Need(text, (lambda w, s, a: not check(w, s, a)) if negated else check)
+
+
+def _check(word: str, i: int = -1, j: int = -1) -> _Check:
+    if word in STATES:
+        field = State._fields.index(word)
+        return lambda w, s, a: bool(s[field] >> a[i] & 1)  # type: ignore[operator]
+    if word in STATE_OF_ABILITY or word in ("has-inside", "has-ontop", "movable", "receptacle"):
+        return lambda w, s, a: bool(w.of(word) >> a[i] & 1) if a[i] >= 0 else False
+    if word in ("heats", "cools", "soaks"):
+        return lambda w, s, a: w.kinds[a[i]].role == word
+    if word in ("inside", "ontop"):
+        return lambda w, s, a: s.place[a[i]] == a[j] and w.kinds[a[j]].relation == word
+    return _CHECKS[word](i, j)
+
+
+def _may_clean(world: World, tool: int, thing: int) -> bool:
+    return world.kinds[tool].name in world.kinds[thing].cleaners
+
+
+def _is_cleanable(world: World, thing: int) -> bool:
+    return any(world.of(ability) >> thing & 1 for ability in _CLEANABLE)
+
+
+_CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
+    "at": lambda i, j: lambda w, s, a: s.at == a[i],
+    "hand-empty": lambda i, j: lambda w, s, a: s.holding == NOTHING,
+    "holding": lambda i, j: lambda w, s, a: s.holding == a[i],
+    "human-holding": lambda i, j: lambda w, s, a: bool(s.given >> a[i] & 1),
+    "waiting": lambda i, j: lambda w, s, a: s.waiting,
+    "reach": lambda i, j: lambda w, s, a: is_reachable(w, s, a[i], a[j]),
+    "unlocked": lambda i, j: lambda w, s, a: is_unlocked(w, s, a[i]),
+    "in-or-on": lambda i, j: lambda w, s, a: s.place[a[i]] == a[j],
+    # A receptacle may be laid at a location, never in or on a movable receptacle.
+    "may-hold": lambda i, j: lambda w, s, a: not (w.kinds[a[i]].movable and w.kinds[a[j]].receptacle),
+    "cuts": lambda i, j: lambda w, s, a: w.kinds[a[i]].name == "knife",
+    "cleans": lambda i, j: lambda w, s, a: _may_clean(w, a[i], a[j]),
+    "wet-enough": lambda i, j: lambda w, s, a: bool((s.soaked | ~w.of("soakable")) >> a[i] & 1),
+    "cleanable": lambda i, j: lambda w, s, a: _is_cleanable(w, a[i]),
+}
+
+
+def _change(text: str, params: tuple[str, ...]) -> _Change:
+    words = text.split()
+    if words == ["not", "waiting"]:
+        return lambda s, a: s._replace(waiting=False)
+    negated = words[0] == "not"
+    word, *names = words[negated:]
+    indices = [params.index(name) for name in names]
+    if word in STATES:
+        return _clear(word, indices[0]) if negated else _set(word, indices[0])
+    return _CHANGES[word](*indices)
+
+
+def _set(name: str, i: int) -> _Change:
+    field = State._fields.index(name)
+
+    def change(state: State, args: Args) -> State:
+        values: list[Any] = list(state)
+        values[field] |= 1 << args[i]
+        return State._make(values)
+
+    return change
+
+
+def _clear(name: str, i: int) -> _Change:
+    field = State._fields.index(name)
+
+    def change(state: State, args: Args) -> State:
+        values: list[Any] = list(state)
+        values[field] &= ~(1 << args[i])
+        return State._make(values)
+
+    return change
+
+
+def _hold(state: State, entity: int) -> State:
+    return state.with_place(entity, NOTHING)._replace(holding=entity)
+
+
+def _put(state: State, entity: int, container: int) -> State:
+    # An abstract robot action puts what the human does not hold.
+    hand = NOTHING if state.holding == entity else state.holding
+    return state.with_place(entity, container)._replace(holding=hand)
+
+
+def _give(state: State, entity: int) -> State:
+    return state._replace(holding=NOTHING, given=state.given | 1 << entity)
+
+
+def _take(state: State, entity: int) -> State:
+    return state._replace(holding=entity, given=state.given & ~(1 << entity))
+
+
+_CHANGES: Final[Mapping[str, Callable[..., _Change]]] = {
+    "at": lambda i: lambda s, a: s._replace(at=a[i]),
+    "holding": lambda i: lambda s, a: _hold(s, a[i]),
+    "put": lambda i, j: lambda s, a: _put(s, a[i], a[j]),
+    "give": lambda i: lambda s, a: _give(s, a[i]),
+    "take": lambda i: lambda s, a: _take(s, a[i]),
+}

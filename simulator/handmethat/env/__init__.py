@@ -1,0 +1,1 @@
+"""The text environment (spec 9)."""

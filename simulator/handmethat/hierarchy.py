@@ -1,0 +1,202 @@
+"""The types of things in a household: class, subclass, abilities (tables/objects.yaml; spec 1.1 to 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import yaml
+
+TABLES: Final = Path(__file__).parent / "tables"
+CLASSES: Final = ("LOCATION", "RECEPTACLE", "FOOD", "TOOL", "THING")
+# Dynamic states in the order in which texts and descriptions name them; colour and size come last there.
+STATES: Final = ("open", "cooked", "frozen", "sliced", "soaked", "toggled", "dusty", "stained")
+STATE_OF_ABILITY: Final = MappingProxyType(
+    {
+        "openable": "open",
+        "cookable": "cooked",
+        "freezable": "frozen",
+        "sliceable": "sliced",
+        "soakable": "soaked",
+        "toggleable": "toggled",
+        "dustyable": "dusty",
+        "stainable": "stained",
+    }
+)
+Rules = Literal["v1", "v2"]
+Relation = Literal["inside", "ontop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of thing.
+
+    Attributes:
+        name: the type.
+        cls: LOCATION, RECEPTACLE, FOOD, TOOL or THING.
+        subclass: its subclass; for a location how things are placed there (``ontop`` or ``inside``).
+        abilities: as the published files list them, ``<tool>-cleanable`` included.
+        states: the dynamic states that it can have, in the order of `STATES`.
+        cleaners: types of the tools that clean it.
+        relation: how it holds things; None if it holds none.
+        role: of an appliance: ``heats``, ``cools`` or ``soaks`` when it is on; else empty.
+    """
+
+    name: str
+    cls: str
+    subclass: str
+    abilities: tuple[str, ...]
+    states: tuple[str, ...]
+    cleaners: frozenset[str]
+    relation: Relation | None
+    role: str = ""
+
+    @property
+    def movable(self) -> bool:
+        """Whether it can be carried: everything but a location can."""
+        return self.cls != "LOCATION"
+
+    @property
+    def receptacle(self) -> bool:
+        """Whether other things can lie in or on it."""
+        return self.cls in ("LOCATION", "RECEPTACLE")
+
+
+@dataclass(frozen=True, slots=True)
+class Subclass:
+    """How many things of a subclass a scene draws, and where they lie at first (spec 1.3).
+
+    Attributes:
+        kinds: least and most types drawn.
+        instances: by rules: least and most instances of each drawn type.
+        single: the same when only one type was drawn.
+        places: where an instance may lie, a location or a movable container's type.
+        inert: places that the published file lists and the published program never uses.
+    """
+
+    name: str
+    cls: str
+    types: tuple[str, ...]
+    kinds: tuple[int, int]
+    instances: Mapping[Rules, tuple[int, int]]
+    single: Mapping[Rules, tuple[int, int]]
+    places: tuple[str, ...]
+    inert: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Everything of tables/objects.yaml.
+
+    Attributes:
+        kinds: type -> kind, locations first, in the order of the table.
+        subclasses: those of movable things, in the order of sampling.
+        colors: the colours, equally likely.
+        sizes: the sizes, equally likely.
+        starts_on: locations that are switched on at first.
+    """
+
+    kinds: Mapping[str, Kind]
+    subclasses: Mapping[str, Subclass]
+    colors: tuple[str, ...]
+    sizes: tuple[str, ...]
+    starts_on: frozenset[str]
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The locations, which every scene has once each."""
+        return tuple(name for name, kind in self.kinds.items() if kind.cls == "LOCATION")
+
+
+@cache
+def hierarchy() -> Hierarchy:
+    """The hierarchy of HandMeThat."""
+    table = yaml.safe_load((TABLES / "objects.yaml").read_text(encoding="utf-8"))
+    order = [*table["abilities"], *(f"{tool}-cleanable" for tool in table["cleaners"])]
+    kinds = {kind.name: kind for kind in (*_locations(table, order), *_movables(table, order))}
+    return Hierarchy(
+        kinds=MappingProxyType(kinds),
+        subclasses=MappingProxyType(
+            {name: _subclass(name, row) for name, row in table["subclasses"].items()}
+        ),
+        colors=tuple(table["colors"]),
+        sizes=tuple(table["sizes"]),
+        starts_on=frozenset(table["locations"]["starts_on"]),
+    )
+
+
+def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], role: str = "") -> Kind:
+    """A kind out of its abilities, as the published files list them."""
+    relation: Relation | None = None
+    if "has-inside" in abilities:
+        relation = "inside"
+    elif "has-ontop" in abilities:
+        relation = "ontop"
+    states = {state for ability, state in STATE_OF_ABILITY.items() if ability in abilities}
+    cleaners = (one.removesuffix("-cleanable") for one in abilities if one.endswith("-cleanable"))
+    return Kind(
+        name=name,
+        cls=cls,
+        subclass=subclass,
+        abilities=abilities,
+        states=tuple(state for state in STATES if state in states),
+        cleaners=frozenset(cleaners),
+        relation=relation,
+        role=role,
+    )
+
+
+def role_of(location: str) -> str:
+    """What an appliance does when it is on: ``heats``, ``cools``, ``soaks`` or nothing (empty)."""
+    kind = hierarchy().kinds.get(location)
+    return kind.role if kind else ""
+
+
+def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
+    rows = table["locations"]
+    roles = {name: role for role in ("heats", "cools", "soaks") for name in rows[role]}
+    found = []
+    for relation in ("ontop", "inside"):
+        for name in rows[relation]:
+            has = {
+                f"has-{relation}",
+                *rows["abilities"],
+                *(f"{tool}-cleanable" for tool in rows["cleaned_by"]),
+            }
+            has |= {ability for ability in ("openable", "toggleable") if name in rows[ability]}
+            abilities = tuple(ability for ability in order if ability in has)
+            found.append(make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
+    return found
+
+
+def _movables(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
+    found = []
+    for subclass, row in table["subclasses"].items():
+        has = {*row.get("abilities", ()), *(f"{tool}-cleanable" for tool in row.get("cleaned_by", ()))}
+        abilities = tuple(ability for ability in order if ability in has)
+        found += [make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
+    return found
+
+
+def _subclass(name: str, row: Mapping[str, Any]) -> Subclass:
+    instances = _ranges(row["instances"])
+    return Subclass(
+        name=name,
+        cls=row["class"],
+        types=tuple(row["types"]),
+        kinds=(row["kinds"][0], row["kinds"][1]),
+        instances=instances,
+        single={**instances, **_ranges(row.get("single", {}))},
+        places=tuple(row["places"]),
+        inert=tuple(row.get("inert", ())),
+    )
+
+
+def _ranges(value: Any) -> dict[Rules, tuple[int, int]]:
+    if isinstance(value, list):
+        return {"v1": (value[0], value[1]), "v2": (value[0], value[1])}
+    return {rules: (low, high) for rules, (low, high) in value.items()}

@@ -1,0 +1,97 @@
+"""A meaning or an utterance: what is asked for, of which things (spec 6.1, 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from simulator.handmethat.world import BitSet, State, World, bit_set
+
+Quest = Literal["bring_me", "move_to", "change_state"]
+QUESTS: Final[tuple[Quest, ...]] = ("bring_me", "move_to", "change_state")
+KIND_KEYS: Final = ("class", "subclass", "type")
+PLACE_KEYS: Final = ("inside", "ontop")
+# The order in which a description is kept and its states are worded.
+STATE_KEYS: Final = ("open", "cooked", "frozen", "sliced", "soaked", "toggled", "dusty", "color", "size")
+KEYS: Final = (*KIND_KEYS, *PLACE_KEYS, *STATE_KEYS)
+# verb of change_state -> the abilities that allow it
+VERBS: Final[Mapping[str, tuple[str, ...]]] = {
+    "toggle": ("toggleable",),
+    "heat": ("cookable",),
+    "cool": ("freezable",),
+    "slice": ("sliceable",),
+    "soak": ("soakable",),
+    "clean": ("dustyable", "stainable"),
+}
+
+Value = str | bool
+Specifier = tuple[str, Value]
+# An object of A(.): entity, and destination (entity name) or verb, None for bring_me.
+Grounding = tuple[int, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A triple (quest type, description, argument); an utterance has the same form.
+
+    Attributes:
+        quest: what is asked for.
+        description: specifiers in the order of `KEYS` (make it with `describe`).
+        argument: None for bring_me; the destination's name for move_to (None in an utterance that leaves
+            it open); the verb for change_state.
+    """
+
+    quest: Quest
+    description: tuple[Specifier, ...]
+    argument: str | None = None
+
+    def get(self, key: str) -> Value | None:
+        """The value of a specifier; None if it is not there."""
+        return next((value for name, value in self.description if name == key), None)
+
+    def to_json(self) -> list[Any]:
+        """As episode files hold it: [quest, {specifier: value}, argument]."""
+        return [self.quest, dict(self.description), self.argument]
+
+
+Utterance = Meaning
+
+
+def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Specifier, ...]:
+    """Specifiers in canonical order."""
+    given = dict(specifiers)
+    return tuple((key, given[key]) for key in KEYS if key in given)
+
+
+def matching(world: World, state: State, description: Iterable[Specifier]) -> BitSet:
+    """The movable entities that fit every specifier; a state that an entity lacks is a mismatch."""
+    found = world.of("movable")
+    for key, value in description:
+        found &= extension(world, state, key, value)
+    return found
+
+
+def extension(world: World, state: State, key: str, value: Value) -> BitSet:
+    """The entities of which one specifier is true."""
+    if key in KIND_KEYS or key in ("color", "size"):
+        return world.of(str(value))
+    if key in PLACE_KEYS:
+        container = world.index.get(str(value))
+        if container is None or world.kinds[container].relation != key:
+            return 0
+        return bit_set(state.contents(container))
+    able = world.of(_ABILITY[key])
+    holds: BitSet = getattr(state, key)
+    return able & holds if value else able & ~holds
+
+
+_ABILITY: Final = {
+    "open": "openable",
+    "cooked": "cookable",
+    "frozen": "freezable",
+    "sliced": "sliceable",
+    "soaked": "soakable",
+    "toggled": "toggleable",
+    "dusty": "dustyable",
+}

@@ -1,0 +1,219 @@
+"""A household and its state: what never changes (`World`) and what does (`State`).
+
+A `World` numbers its entities in the order of creation: locations, receptacles, food, tools, things. A
+state is a tuple of small values: one byte per entity for where it lies and one bit set (an int whose bit
+i stands for entity i) per dynamic attribute. So it is hashed, compared and copied as a whole, and
+everything that is shown to people is derived from it.
+
+How a thing lies in its place (inside or on top) follows from the place: each holds things in one way only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from simulator.errors import InputError
+from simulator.handmethat.hierarchy import CLASSES, STATE_OF_ABILITY, STATES, Kind, Relation
+
+# Where nothing lies and nobody stands.
+NOTHING: Final = -1
+HUMAN: Final = -2
+HUMAN_NAME: Final = "h"
+_NOWHERE: Final = 255
+
+BitSet = int
+
+
+class State(NamedTuple):
+    """What changes in a household.
+
+    Attributes:
+        at: the location where the agent stands (`HUMAN`: beside the human, for the robot).
+        holding: the entity in the agent's hand, or `NOTHING`.
+        place: byte i is the container of entity i; 255 for locations, and for what is held.
+        open: bit set of the entities that are open; and so on for each of `STATES`.
+        given: bit set of what the human holds (the robot's domain).
+        waiting: whether the human waits for the robot (the human's domain).
+    """
+
+    at: int
+    holding: int
+    place: bytes
+    open: BitSet = 0
+    cooked: BitSet = 0
+    frozen: BitSet = 0
+    sliced: BitSet = 0
+    soaked: BitSet = 0
+    toggled: BitSet = 0
+    dusty: BitSet = 0
+    stained: BitSet = 0
+    given: BitSet = 0
+    waiting: bool = False
+
+    def container(self, entity: int) -> int:
+        """The entity in or on which `entity` lies; `NOTHING` for a location and for what is held."""
+        place = self.place[entity]
+        return NOTHING if place == _NOWHERE else place
+
+    def contents(self, container: int) -> list[int]:
+        """What lies directly in or on `container`, in the order of creation."""
+        found, where, place = [], container, self.place
+        one = place.find(where)
+        while one >= 0:
+            found.append(one)
+            one = place.find(where, one + 1)
+        return found
+
+    def with_place(self, entity: int, container: int) -> State:
+        """The state after `entity` has been laid into `container` (`NOTHING`: taken from its place)."""
+        where = _NOWHERE if container == NOTHING else container
+        return self._replace(place=self.place[:entity] + bytes((where,)) + self.place[entity + 1 :])
+
+
+@dataclass(frozen=True)
+class World:
+    """The entities of one household and everything about them that never changes.
+
+    Attributes:
+        names: ``floor``, ``apple#0``, … in the order of creation.
+        kinds: the kind of each.
+        colors: the colour of each, None where it has none.
+        sizes: the size of each, None where it has none.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    colors: tuple[str | None, ...]
+    sizes: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def index(self) -> MappingProxyType[str, int]:
+        """Name -> entity."""
+        return MappingProxyType({name: i for i, name in enumerate(self.names)})
+
+    @cached_property
+    def masks(self) -> MappingProxyType[str, BitSet]:
+        """Bit sets of the entities with an ability, of a class, a subclass, a type, a colour, a size.
+
+        Keys are the bare words (``openable``, ``FOOD``, ``fruit``, ``apple``, ``red``, ``large``, and
+        ``movable`` and ``receptacle``), except that the type whose name is also a subclass (``tray``) is
+        the same set anyway. The locations' subclasses ``ontop`` and ``inside`` are left out.
+        """
+        found: dict[str, BitSet] = dict.fromkeys((*CLASSES, *STATE_OF_ABILITY, "has-inside", "has-ontop"), 0)
+        found |= {"movable": 0, "receptacle": 0}
+        for i, kind in enumerate(self.kinds):
+            words = {kind.name, kind.cls, *kind.abilities}
+            words |= {"movable", kind.subclass} if kind.movable else set()
+            words |= {"receptacle"} if kind.receptacle else set()
+            words |= {word for word in (self.colors[i], self.sizes[i]) if word}
+            for word in words:
+                found[word] = found.get(word, 0) | 1 << i
+        return MappingProxyType(found)
+
+    @cached_property
+    def locations(self) -> tuple[int, ...]:
+        """The locations."""
+        return tuple(i for i, kind in enumerate(self.kinds) if kind.cls == "LOCATION")
+
+    @cached_property
+    def movables(self) -> tuple[int, ...]:
+        """Everything else."""
+        return tuple(i for i, kind in enumerate(self.kinds) if kind.movable)
+
+    def entity(self, name: str) -> int:
+        """The entity called `name`.
+
+        Raises:
+            InputError: if there is none.
+        """
+        if name == HUMAN_NAME:
+            return HUMAN
+        if name not in self.index:
+            raise InputError(
+                f"There is no {name!r} in this household; its things are called like {self.names[-1]!r}."
+            )
+        return self.index[name]
+
+    def name(self, entity: int) -> str:
+        """The name of `entity`; ``h`` for the human."""
+        return HUMAN_NAME if entity == HUMAN else self.names[entity]
+
+    def of(self, word: str) -> BitSet:
+        """Those with an ability, class, subclass, type, colour or size (see `masks`); maybe empty."""
+        return self.masks.get(word, 0)
+
+    def relation(self, container: int) -> Relation:
+        """How `container` holds things."""
+        relation = self.kinds[container].relation
+        assert relation is not None, self.names[container]
+        return relation
+
+    def alone(self, entity: int) -> bool:
+        """Whether the scene has only one entity of its type."""
+        return self.of(self.kinds[entity].name).bit_count() == 1
+
+
+def entities(bits: BitSet) -> Iterator[int]:
+    """The entities of a bit set, in the order of creation."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def bit_set(some: Iterable[int]) -> BitSet:
+    """The bit set of some entities."""
+    bits = 0
+    for one in some:
+        bits |= 1 << one
+    return bits
+
+
+def location_of(world: World, state: State, entity: int) -> int:
+    """The location where `entity` is, through the container it lies in; `NOTHING` if it is held."""
+    here = entity
+    while here >= 0 and world.kinds[here].movable:
+        here = state.container(here)
+    return here
+
+
+def is_reachable(world: World, state: State, entity: int, container: int) -> bool:
+    """acc(entity, container): it lies directly there, and no shut lid is between (spec 3)."""
+    if state.place[entity] != container:
+        return False
+    return world.relation(container) == "ontop" or is_unlocked(world, state, container)
+
+
+def is_unlocked(world: World, state: State, container: int) -> bool:
+    """Whether `container` does not open, or is open."""
+    bit = 1 << container
+    return not world.of("openable") & bit or bool(state.open & bit)
+
+
+def has(state: State, name: str, entity: int) -> bool:
+    """Whether `entity` is open, cooked, … (`name` is one of `STATES`)."""
+    bits: BitSet = getattr(state, name)
+    return bool(bits >> entity & 1)
+
+
+def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitSet]) -> State:
+    """A state with everything in its container (`NOTHING` for locations), the agent at the floor.
+
+    Raises:
+        InputError: if a container has a number that a byte cannot hold.
+    """
+    if any(container >= _NOWHERE for container in containers):
+        raise InputError("A household's receptacles must be among its first 255 entities.")
+    place = bytes(_NOWHERE if container == NOTHING else container for container in containers)
+    empty = State(at=world.entity("floor"), holding=NOTHING, place=place)
+    return State._make((*empty[:3], *(bits.get(name, 0) for name in STATES), *empty[11:]))
+
+
+assert State._fields[3:11] == STATES

@@ -1,0 +1,90 @@
+"""Households for tests: a sampled one, and small ones written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+
+import pytest
+
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.meanings.model import Meaning, describe, matching
+from simulator.handmethat.scene import sample_scene
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
+
+MakeWorld = Callable[..., tuple[World, State]]
+
+
+@pytest.fixture
+def household() -> MakeWorld:
+    """A household by hand: ``household({"apple#0": "table", "jar#0": "cabinet"}, open=["jar#0"])``.
+
+    All 16 locations are there; the refrigerator is on; nothing is dusty unless said.
+    """
+
+    def make(
+        places: Mapping[str, str],
+        *,
+        colors: Mapping[str, str] | None = None,
+        sizes: Mapping[str, str] | None = None,
+        **states: Iterable[str],
+    ) -> tuple[World, State]:
+        kinds = hierarchy().kinds
+        # Receptacles come first, as in sampled households.
+        movable = sorted(places, key=lambda name: not kinds[name.split("#")[0]].receptacle)
+        names = [*hierarchy().locations, *movable]
+        world = World(
+            names=tuple(names),
+            kinds=tuple(kinds[name.split("#")[0]] for name in names),
+            colors=tuple((colors or {}).get(name) for name in names),
+            sizes=tuple((sizes or {}).get(name) for name in names),
+        )
+        containers = [world.index[places[name]] if name in places else NOTHING for name in names]
+        bits = {"toggled": ["refrigerator"], **states}
+        sets = {state: bit_set(world.index[name] for name in of) for state, of in bits.items()}
+        return world, start_state(world, containers, sets)
+
+    return make
+
+
+@pytest.fixture
+def task() -> Task:
+    """A task in a sampled household: after two moves the human wants any fruit of the refrigerator."""
+    for seed in range(100):
+        world, initial = sample_scene(Random(seed))
+        meaning = Meaning("bring_me", describe({"subclass": "fruit", "inside": "refrigerator"}))
+        utterance = Meaning("bring_me", describe({"subclass": "fruit"}))
+        if matching(world, initial, meaning.description):
+            break
+    floor, table, sofa = (world.entity(name) for name in ("floor", "table", "sofa"))
+    actions = (Action("human-move", (floor, table)), Action("human-move", (table, sofa)))
+    state: State = initial
+    for action in actions:
+        state = domain("human")[action.name].apply(state, action.args)
+    meant = tuple((one, None) for one in entities(matching(world, state, meaning.description)))
+    said = tuple((one, None) for one in entities(matching(world, state, utterance.description)))
+    return Task(
+        id="task-bring_me-64-0-2",
+        level=2,
+        goal_index=64,
+        task_index=0,
+        world=world,
+        initial=initial,
+        current=state._replace(waiting=True),
+        goal="",
+        subgoal=None,
+        actions=actions,
+        solution=actions,
+        meaning=meaning,
+        utterance=utterance,
+        heard=meaning,
+        in_meaning=meant,
+        in_utterance=said,
+        useful=meant,
+        in_heard=meant,
+        seed=7,
+        profile="v2",
+        listener=((meaning, 0.8), (utterance, 0.2)),
+    )
