@@ -1,0 +1,107 @@
+"""Relevance: what of a household a goal is about (spec 5.1).
+
+Plans, rewards and the candidates for help look at nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal
+from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
+
+# A state that is mentioned -> types of the tools for it, and the places where it comes about.
+_TOOLS: Final = {
+    "sliced": ("knife",),
+    "dusty": ("rag", "dishtowel", "hand_towel", "scrub_brush"),
+    "stained": ("rag", "dishtowel", "hand_towel", "scrub_brush"),
+}
+_PLACES: Final = {
+    "dusty": ("sink",),
+    "stained": ("sink",),
+    "cooked": ("microwave", "oven", "stove"),
+    "frozen": ("refrigerator",),
+}
+
+
+class Targets(NamedTuple):
+    """What a goal is about.
+
+    Attributes:
+        movable: bit set of the movable things with which help may be worth something.
+        position: where they may be wanted, in the order of creation.
+        grounded: bit set of everything that a plan may use: the terms of the goal, distractors, tools,
+            their containers, the containers of these, and the floor.
+    """
+
+    movable: BitSet
+    position: tuple[int, ...]
+    grounded: BitSet
+
+
+def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> Targets:
+    """What `goal` is about, as the household stands in `state`.
+
+    Args:
+        world: the household.
+        state: it says what lies in what, and where the agent stands: that place counts as relevant, like
+            the floor where the published episodes begin.
+        goal: what is wanted.
+        distractors: count everything of the subclass of a wanted type, and of a tool, as relevant too
+            (the published generator's second version).
+
+    Raises:
+        InputError: if the goal names an entity that the household does not have.
+    """
+    xs = ys = siblings_x = siblings = 0
+    for subgoal in goal.subgoals:
+        xs |= _term(world, subgoal.x, subgoal.form in OF_A_TYPE)
+        if subgoal.form in OF_A_TYPE:
+            siblings_x |= _siblings(world, subgoal.x)
+        if subgoal.y is not None:
+            ys |= _term(world, subgoal.y, subgoal.form in ANYWHERE)
+            if subgoal.form in ANYWHERE:
+                siblings |= _siblings(world, subgoal.y)
+    mentioned = [state_ for one in goal.subgoals for state_ in _mentioned(one)]
+    tools = bit_set(
+        one
+        for word in mentioned
+        for kind in _TOOLS.get(word, ())
+        for one in entities(_siblings(world, kind) if distractors else world.of(kind))
+    )
+    places = bit_set(world.entity(name) for word in mentioned for name in _PLACES.get(word, ()))
+    movable = xs | ys | tools | (siblings_x if distractors else 0)
+    position = ys | places | (xs & world.of("LOCATION"))
+    relevant = xs | ys | tools | places | (siblings_x | siblings if distractors else 0)
+    return Targets(
+        movable=movable & world.of("movable"),
+        position=tuple(entities(position)),
+        grounded=_with_containers(state, relevant) | 1 << world.entity("floor") | _standing(state),
+    )
+
+
+def _term(world: World, name: str, is_type: bool) -> BitSet:
+    return world.of(name) if is_type else 1 << world.entity(name)
+
+
+def _siblings(world: World, kind: str) -> BitSet:
+    """Everything of the subclass of a type."""
+    row = hierarchy().kinds.get(kind)
+    return world.of(row.subclass) if row and row.movable else 0
+
+
+def _mentioned(subgoal: Subgoal) -> tuple[str, ...]:
+    return tuple(name for name, _ in (*subgoal.of_x, *subgoal.of_y))
+
+
+def _with_containers(state: State, some: BitSet) -> BitSet:
+    """`some`, what they lie in, and what that lies in."""
+    for _ in range(2):
+        containers = (state.container(one) for one in entities(some))
+        some |= bit_set(one for one in containers if one != NOTHING)
+    return some
+
+
+def _standing(state: State) -> BitSet:
+    return 1 << state.at if state.at >= 0 else 0
