@@ -1,1 +1,1 @@
-"""The text environment (spec 9)."""
+"""The text environment: a pure game core, its texts, its questions, and the Gymnasium environment on top."""

@@ -1,0 +1,333 @@
+"""One episode as a pure function of states and commands (spec 9), shared by all who play it.
+
+A `Game` holds what never changes (the task, the rules of cost, the words); a `GameState` is a value. Nothing
+is random here and nothing is kept that could change an outcome, so a state may be stepped from twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, NamedTuple
+
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.env.commands import Command, CommandError, CommandKind, Reader
+from simulator.handmethat.env.naming import Language, render_action, render_utterance
+from simulator.handmethat.env.observe import Observer, TextStyle, collapse, reference_text
+from simulator.handmethat.env.questions import Answer, answer, question_cost
+from simulator.handmethat.env.valid import Offers
+from simulator.handmethat.meanings.model import Grounding, Quest
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode
+from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
+
+LIMIT: Final = 40
+CommandList = Literal["listed", "strict"]
+# verb of change_state -> the state that it brings about; clean is two states gone.
+_BRINGS: Final = {
+    "slice": "sliced",
+    "open": "open",
+    "toggle": "toggled",
+    "heat": "cooked",
+    "cool": "frozen",
+    "soak": "soaked",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Points (spec 9.5).
+
+    Attributes:
+        command: of every command, understood or not.
+        look: of looking; 0 in the published second version (12.1 #22).
+        success: won on top of that command's cost.
+        failure: the paper's score of every failed episode.
+        questions: costs that replace those of tables/questions.yaml, by the question's key.
+    """
+
+    command: int = 1
+    look: int = 1
+    success: int = 100
+    failure: int = -40
+    questions: Mapping[str, int] | None = None
+
+
+class GameState(NamedTuple):
+    """Where an episode stands.
+
+    Attributes:
+        state: of the household, the robot being the agent.
+        moves: commands so far, of any kind.
+        score: running sum of rewards.
+        question_cost: points spent on questions, a positive number.
+        success: whether something of A(m) is as the human wants it.
+        stopped: whether the robot has stopped.
+        truncated: whether the limit cut the episode.
+    """
+
+    state: State
+    moves: int = 0
+    score: int = 0
+    question_cost: int = 0
+    success: bool = False
+    stopped: bool = False
+    truncated: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self.success or self.stopped or self.truncated
+
+
+class Outcome(NamedTuple):
+    """What a command led to.
+
+    Attributes:
+        game: the new state.
+        kind: what the command was.
+        observation: what the robot reads; empty without text.
+        reward: of this command alone.
+        error: why nothing happened; None if it did.
+        reason: the precondition that does not hold, in the words of tables/actions.yaml, or the word that
+            has no meaning here; else empty.
+        command: as it was read.
+        action: what was carried out; None if nothing was.
+        answer: to a question; else None.
+    """
+
+    game: GameState
+    kind: CommandKind
+    observation: str
+    reward: int
+    error: CommandError | None
+    reason: str
+    command: Command
+    action: Action | None = None
+    answer: Answer | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over."""
+        return self.game.done
+
+    @property
+    def success(self) -> bool:
+        """Whether the human has what was meant."""
+        return self.game.success
+
+
+class Game:
+    """The rules and words of one task.
+
+    Args:
+        task: what is played.
+        mode: what the robot may see.
+        limit: commands after which the episode is cut.
+        costs: points.
+        language: of all texts; commands are English words always.
+        style: ``reference``: texts as the published wrapper prints them (B15).
+        quirk: see `Observer`.
+        text: whether outcomes have observations; without them a step is several times faster.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        mode: Mode = "partial",
+        limit: int = LIMIT,
+        costs: Costs | None = None,
+        language: Language = "en",
+        style: TextStyle = "readable",
+        quirk: bool = False,
+        text: bool = True,
+    ) -> None:
+        self.task, self.mode, self.limit, self.text = task, mode, limit, text
+        self.costs = costs or Costs()
+        self.language, self.style, self.quirk = language, style, quirk
+        self.reader = Reader(task.world)
+        self._reached = success_test(task.world, task.meaning.quest, task.in_meaning)
+        self._domain = domain("robot")
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Puts states into words."""
+        return Observer(self.task.world, self.language, self.mode, quirk=self.quirk)
+
+    @cached_property
+    def offers(self) -> Offers:
+        """Lists valid commands."""
+        return Offers(self.task.world)
+
+    @cached_property
+    def story(self) -> tuple[str, ...]:
+        """What the human did, a sentence for each action."""
+        world, state = self.task.world, self.task.initial
+        sentences = []
+        for action in self.task.actions:
+            sentences.append(render_action(world, state, action, self.language))
+            state = domain("human")[action.name].apply(state, action.args)
+        return tuple(sentences)
+
+    @cached_property
+    def utterance(self) -> str:
+        """What the human said."""
+        task = self.task
+        return render_utterance(task.world, task.current, task.utterance, self.language, task.seed)
+
+    @cached_property
+    def description(self) -> str:
+        """What the human did, then said; of a published file its own words (they are English)."""
+        published = self.task.profile == "official" or self.style == "reference"
+        if self.task.description is not None and self.language == "en" and published:
+            return self.task.description
+        table = self.observer.table
+        between = " " if self.language == "en" else ""
+        story = between.join(self.story) or table["no_story"]
+        return self._styled(f"{story}\n{table['said'].format(utterance=self.utterance)}")
+
+    def start(self) -> GameState:
+        """The robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
+        state = self.task.current
+        floor = self.task.world.entity("floor")
+        return GameState(state._replace(at=floor, holding=NOTHING, given=0, waiting=False))
+
+    def act(self, game: GameState, text: str) -> Outcome:
+        """What command `text` leads to. Nonsense changes nothing and is charged all the same.
+
+        Raises:
+            ValueError: if the episode is over.
+        """
+        if game.done:
+            raise ValueError("The episode is over; start a new one.")
+        command = self.reader.read(text)
+        if command.kind == "action":
+            return self._manipulate(game, command)
+        if command.kind == "question":
+            given = answer(self.task, command.text, self.language)
+            return self.ask(game, given, command)
+        cost = self.costs.look if command.kind == "look" else self.costs.command
+        after = self._charged(game, game.state, -cost)
+        if command.kind == "stop":
+            after = after._replace(stopped=True, truncated=False)
+        words = self._plain_words(after, command) if self.text else ""
+        return Outcome(after, command.kind, words, -cost, command.error, command.text, command)
+
+    def ask(self, game: GameState, given: Answer, command: Command | None = None) -> Outcome:
+        """The outcome of a question that somebody (maybe not the built-in expert) has answered."""
+        cost = question_cost(given.key, self.costs.questions)
+        after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
+        words = self._styled(self.observer.table["answered"].format(answer=given.text)) if self.text else ""
+        command = command or Command("question")
+        return Outcome(after, "question", words, -cost, None, "", command, answer=given)
+
+    def look(self, game: GameState) -> str:
+        """The view now."""
+        return self._styled(self.observer.view(game.state))
+
+    def inventory(self, game: GameState) -> str:
+        """What the robot holds, and the task again."""
+        return f"{self._styled(self.observer.inventory(game.state))}\n{self.description}"
+
+    def opening(self, *, with_task: bool = True) -> str:
+        """What the robot reads first; without the task as histories have it (spec 9.6)."""
+        text = self.observer.opening(self.start().state, "\0" if with_task else None)
+        # The task is put in last: a published description is printed as it is.
+        return self._styled(text).replace("\0", self.description)
+
+    def valid(
+        self,
+        game: GameState,
+        which: CommandList = "listed",
+        *,
+        extended: bool = False,
+        reference: bool = False,
+    ) -> tuple[str, ...]:
+        """The commands that make sense now (spec 9.4).
+
+        Args:
+            game: where the episode stands.
+            which: ``listed``: as published, some of them not applicable; ``strict``: exactly the applicable.
+            extended: with look, inventory, help and the questions.
+            reference: of listed: lids of empty receptacles are left out (B11), names without "#" (B15).
+        """
+        offers = self.offers
+        if which == "listed":
+            found = offers.listed(game.state, only_filled=reference)
+        else:
+            found = offers.strict(game.state)
+        if extended:
+            found += offers.extra(self.language)
+        return tuple(map(reference_text, found)) if reference or self.style == "reference" else found
+
+    def paper_score(self, game: GameState) -> int:
+        """The paper's metric: the running sum of a success, and a fixed score of every failure."""
+        return game.score if game.success else self.costs.failure
+
+    def _manipulate(self, game: GameState, command: Command) -> Outcome:
+        state, reason = game.state, ""
+        error: CommandError | None = None
+        action = self.reader.ground(command, state.at)
+        if action is None:
+            error = "grounding"
+        else:
+            schema = self._domain[action.name]
+            unmet = schema.unmet(self.task.world, state, action.args)
+            if unmet is None:
+                state = schema.apply(state, action.args)
+            else:
+                error, reason, action = "precondition", unmet, None
+        reward = -self.costs.command
+        success = self._reached(state)
+        if success:
+            reward += self.costs.success
+        after = self._charged(game, state, reward)
+        if success:
+            after = after._replace(success=True, truncated=False)
+        words = ""
+        if self.text:
+            words = self.observer.failure(error) if error else self.observer.confirmation(command)
+            words = self._styled(words)
+        return Outcome(after, "action", words, reward, error, reason, command, action)
+
+    def _charged(self, game: GameState, state: State, reward: int) -> GameState:
+        moves = game.moves + 1
+        return GameState(state, moves, game.score + reward, game.question_cost, truncated=moves >= self.limit)
+
+    def _plain_words(self, game: GameState, command: Command) -> str:
+        if command.kind == "look":
+            return self.look(game)
+        if command.kind == "inventory":
+            return self.inventory(game)
+        if command.kind == "help":
+            return self._styled(self.observer.help)
+        if command.kind == "stop":
+            return self._styled(self.observer.table["stopped"])
+        return self._styled(self.observer.failure(command.error or "parse"))
+
+    def _styled(self, text: str) -> str:
+        return collapse(reference_text(text)) if self.style == "reference" else text
+
+
+def success_test(world: World, quest: Quest, meant: tuple[Grounding, ...]) -> Callable[[State], bool]:
+    """Whether one object of A(m) is as the human wants it (spec 9.5)."""
+    if quest == "bring_me":
+        wanted = bit_set(one for one, _ in meant)
+        return lambda state: bool(state.given & wanted)
+    if quest == "move_to":
+        pairs = tuple((one, world.entity(place)) for one, place in meant if place is not None)
+        return lambda state: any(state.place[one] == place for one, place in pairs)
+    by_verb: dict[str, BitSet] = {}
+    for one, verb in meant:
+        if verb is not None:
+            by_verb[verb] = by_verb.get(verb, 0) | 1 << one
+    return lambda state: any(_has_changed(state, verb, wanted) for verb, wanted in by_verb.items())
+
+
+def _has_changed(state: State, verb: str, wanted: BitSet) -> bool:
+    if verb == "clean":
+        return bool(wanted & ~state.dusty & ~state.stained)
+    bits: BitSet = getattr(state, _BRINGS[verb])
+    return bool(wanted & bits)

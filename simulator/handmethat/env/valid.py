@@ -1,0 +1,175 @@
+"""Commands that make sense in a state (spec 9.4).
+
+`Offers.listed` is the published list: most of it applicable, some of it not (dry cloths, tools that clean
+something else, slicing in a sink). `Offers.strict` is exactly what the robot's schemas allow. Both come in
+a fixed order: moves, the human, the place, the things there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from simulator.handmethat.actions import domain
+from simulator.handmethat.env.commands import HUMAN_WORD, Reader
+from simulator.handmethat.env.naming import Language, command_labels
+from simulator.handmethat.env.questions import official_questions
+from simulator.handmethat.world import HUMAN, NOTHING, State, World, bit_set, entities
+
+CLEANING_TOOLS: Final = ("rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom")
+_PUT: Final = {"inside": "into", "ontop": "onto"}
+# What an appliance does to what is in or on it: the command, and the ability that it takes.
+_DOES: Final = {
+    "heats": ("heat", "cookable"),
+    "cools": ("cool", "freezable"),
+    "soaks": ("soak", "soakable"),
+}
+
+
+class Offers:
+    """Lists the commands of one household."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._labels = command_labels(world)
+        self._reader = Reader(world)
+        self._schemas = domain("robot")
+        self._moves = (
+            *(f"move to {self._labels[place]}" for place in world.locations),
+            f"move to {HUMAN_WORD}",
+        )
+        of = world.of
+        self._openable, self._receptacles = of("openable"), of("receptacle")
+        self._toggleable, self._sliceable = of("toggleable"), of("sliceable")
+        self._cleanable = of("dustyable") | of("stainable")
+        self._brushes = bit_set(one for word in CLEANING_TOOLS for one in entities(_of_type(world, word)))
+        self._knives = _of_type(world, "knife")
+        self._pick = tuple(f"pick up {label}" for label in self._labels)
+
+    def listed(self, state: State, *, only_filled: bool = False) -> tuple[str, ...]:
+        """The published list, each command once.
+
+        Args:
+            state: of the household.
+            only_filled: lids of empty receptacles are left out while the hand is empty (B11).
+        """
+        found = list(self._moves)
+        if state.at == HUMAN:
+            found += self._at_human(state)
+        else:
+            found += self._at_place(state, only_filled)
+        return tuple(found)
+
+    def strict(self, state: State) -> tuple[str, ...]:
+        """The commands whose preconditions hold now."""
+        if state.at == HUMAN:
+            return (*self._moves, *self._at_human(state))
+        candidates = self._candidates(state)
+        return (*self._moves, *(text for text in candidates if self._applies(state, text)))
+
+    def extra(self, language: Language) -> tuple[str, ...]:
+        """What is never listed but may be said: looking, the inventory, help and the questions."""
+        return ("look", "inventory", "help", *(f"question: {text}" for text in official_questions(language)))
+
+    def _at_human(self, state: State) -> list[str]:
+        if state.holding != NOTHING:
+            return [f"give {self._labels[state.holding]} to {HUMAN_WORD}"]
+        return [f"take {self._labels[one]} from {HUMAN_WORD}" for one in entities(state.given)]
+
+    def _at_place(self, state: State, only_filled: bool) -> list[str]:
+        at, held, labels = state.at, state.holding, self._labels
+        found = self._lid(state, at) + self._switch(state, at)
+        brush, knife = (held >= 0 and bool(tools >> held & 1) for tools in (self._brushes, self._knives))
+        if brush:
+            found.append(f"clean {labels[at]} with {labels[held]}")
+        here = state.contents(at)
+        if not self._openable >> at & 1 or state.open >> at & 1:
+            things = bit_set(here)
+            if brush:
+                dusty = entities(things & self._cleanable)
+                found += [f"clean {labels[one]} with {labels[held]}" for one in dusty]
+            if knife:
+                sliceable = entities(things & self._sliceable)
+                found += [f"slice {labels[one]} with {labels[held]}" for one in sliceable]
+            if held == NOTHING:
+                found += [self._pick[one] for one in here]
+                for one in entities(things & self._receptacles):
+                    found += self._from(state, one, only_filled)
+            else:
+                found.append(self._put(held, at))
+                for one in entities(things & self._receptacles):
+                    found += self._lid(state, one)
+                    if not self._receptacles >> held & 1 and not self._shut(state, one):
+                        found.append(self._put(held, one))
+            for one in entities(things & self._toggleable):
+                found += self._switch(state, one)
+        if held == NOTHING:
+            found += self._appliance(state, here)
+        return found
+
+    def _from(self, state: State, receptacle: int, only_filled: bool) -> list[str]:
+        inner = state.contents(receptacle)
+        found = self._lid(state, receptacle) if inner or not only_filled else []
+        if not self._shut(state, receptacle):
+            label = self._labels[receptacle]
+            found += [f"{self._pick[one]} from {label}" for one in inner]
+        return found
+
+    def _appliance(self, state: State, here: Iterable[int]) -> list[str]:
+        role = self._world.kinds[state.at].role
+        if not role or not state.toggled >> state.at & 1:
+            return []
+        verb, ability = _DOES[role]
+        able = self._world.of(ability)
+        return [f"{verb} {self._labels[one]}" for one in here if able >> one & 1]
+
+    def _lid(self, state: State, entity: int) -> list[str]:
+        if not self._openable >> entity & 1:
+            return []
+        return [f"{'close' if state.open >> entity & 1 else 'open'} {self._labels[entity]}"]
+
+    def _switch(self, state: State, entity: int) -> list[str]:
+        if not self._toggleable >> entity & 1:
+            return []
+        return [f"toggle {'off' if state.toggled >> entity & 1 else 'on'} {self._labels[entity]}"]
+
+    def _put(self, held: int, container: int) -> str:
+        return f"put {self._labels[held]} {_PUT[self._world.relation(container)]} {self._labels[container]}"
+
+    def _shut(self, state: State, entity: int) -> bool:
+        return bool(self._openable >> entity & ~state.open >> entity & 1)
+
+    def _candidates(self, state: State) -> Iterator[str]:
+        """Everything that could be applicable at a location, lids and tools not asked about."""
+        at, held, labels = state.at, state.holding, self._labels
+        here = state.contents(at)
+        yield from self._lid(state, at) + self._switch(state, at)
+        if held == NOTHING:
+            yield from self._appliance(state, here)
+        elif self._world.kinds[at].role == "soaks":
+            # Soaking alone needs no free hand.
+            yield from self._appliance(state, here)
+        if held != NOTHING:
+            yield self._put(held, at)
+            yield f"clean {labels[at]} with {labels[held]}"
+        for one in here:
+            yield from self._lid(state, one) + self._switch(state, one)
+            if held == NOTHING:
+                yield self._pick[one]
+            else:
+                yield f"clean {labels[one]} with {labels[held]}"
+                yield f"slice {labels[one]} with {labels[held]}"
+            if self._receptacles >> one & 1:
+                if held == NOTHING:
+                    yield from (f"{self._pick[inner]} from {labels[one]}" for inner in state.contents(one))
+                else:
+                    yield self._put(held, one)
+
+    def _applies(self, state: State, text: str) -> bool:
+        command = self._reader.read(text)
+        action = self._reader.ground(command, state.at)
+        return action is not None and self._schemas[action.name].applicable(self._world, state, action.args)
+
+
+def _of_type(world: World, name: str) -> int:
+    return bit_set(i for i, kind in enumerate(world.kinds) if kind.name == name)
