@@ -1,0 +1,210 @@
+"""HandMeThat's items: the built-in episodes, registered data, or a file or folder of episode files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from simulator import datasets
+from simulator.errors import InputError
+from simulator.handmethat.files import check_file, read_file
+from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.names import Name, parse_name
+from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
+from simulator.handmethat.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
+from simulator.handmethat.task import LEVELS, Task
+from trees.faults import Fault
+
+__all__ = ["BENCHMARK", "BUILTIN", "Checked", "check_folder", "item_row", "load_tasks", "task_from_row"]
+
+BUILTIN: Final = "builtin"
+T = TypeVar("T", int, str)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a folder of episode files holds.
+
+    Attributes:
+        tasks: the good ones.
+        faults: everything that is wrong, with the other files and with the split file.
+    """
+
+    tasks: tuple[Task, ...]
+    faults: tuple[Fault, ...]
+
+
+def load_tasks(
+    data: str | Path = BUILTIN,
+    *,
+    levels: Iterable[int] | None = None,
+    quests: Iterable[str] | None = None,
+    goals: Iterable[int] | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    replay: bool = False,
+) -> tuple[Task, ...]:
+    """The episodes to play, sorted by level, quest type, goal and number.
+
+    Args:
+        data: ``builtin``, the name of registered data (``handmethat``), or an episode file, a folder of
+            them, or the folder above that also holds the split file.
+        levels: those wanted; all if None.
+        quests: those wanted; all if None.
+        goals: numbers of the templates wanted; all if None.
+        split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
+        limit: the first so many only.
+        replay: current states by performing the human's actions, instead of the file's (stale states).
+
+    Raises:
+        InputError: if the data do not exist, a file is faulty, or nothing is left to play.
+    """
+    wanted = _Wanted(
+        levels=_chosen("level", levels, LEVELS),
+        quests=_chosen("quest", quests, QUESTS),
+        goals=None if goals is None else frozenset(goals),
+    )
+    if split is not None and split not in PARTS:
+        raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
+    if limit is not None and limit < 1:
+        raise InputError(f"limit {limit}: must be 1 or more")
+    found: list[Task] = []
+    for path in _files(_place(data), split, wanted):
+        task = read_file(path, replay=replay)
+        if wanted.task(task):
+            found.append(task)
+        if limit is not None and len(found) == limit:
+            break
+    if not found:
+        raise InputError(f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for")
+    return tuple(found)
+
+
+def check_folder(path: Path) -> Checked:
+    """Read every episode file in a folder (or one file) and its split file; tell all that is wrong."""
+    tasks: list[Task] = []
+    faults: list[Fault] = []
+    folder = _episode_folder(path)
+    files = [path] if path.is_file() else episode_files(folder)
+    for file in files:
+        checked = check_file(file)
+        faults += checked.faults
+        if checked.task is not None:
+            tasks.append(checked.task)
+            faults += _level_fault(file, checked.task)
+    split_file = _split_file(path)
+    if split_file is not None and not path.is_file():
+        faults += _split_faults(split_file, {file.name for file in files})
+    return Checked(tuple(tasks), tuple(faults))
+
+
+def episode_files(folder: Path) -> list[Path]:
+    """The episode files of a folder, in the order in which they are loaded."""
+    files = (file for file in folder.glob("*.json") if file.name != SPLIT_FILE)
+    return sorted((file for file in files if file.is_file()), key=_order)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    levels: frozenset[int] | None
+    quests: frozenset[str] | None
+    goals: frozenset[int] | None
+
+    def task(self, task: Task) -> bool:
+        return self._fits(task.level, task.meaning.quest, task.goal_index)
+
+    def name(self, name: Name | None) -> bool:
+        """Whether a file may be wanted, as far as its name says."""
+        return name is None or self._fits(name.level or 4, name.quest, name.goal)
+
+    def _fits(self, level: int, quest: str, goal: int | None) -> bool:
+        pairs = ((level, self.levels), (quest, self.quests), (goal, self.goals))
+        return all(allowed is None or value in allowed for value, allowed in pairs)
+
+
+def _files(path: Path, split: str | None, wanted: _Wanted) -> Iterator[Path]:
+    if path.is_file():
+        files: Sequence[Path] = [path]
+    elif path.is_dir():
+        files = episode_files(_episode_folder(path))
+    else:
+        raise InputError(
+            f"data {str(path)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path"
+        )
+    if split is not None:
+        split_file = _split_file(path)
+        if split_file is None:
+            raise InputError(f"{path}: there is no {SPLIT_FILE} here or one folder up that tells the split")
+        names = set(read_split(split_file).part(split))
+        files = [file for file in files if file.name in names]
+    return (file for file in files if wanted.name(parse_name(file.name)))
+
+
+def _place(data: str | Path) -> Path:
+    if isinstance(data, str):
+        dataset = datasets.find(data)
+        if dataset is not None:
+            if dataset.benchmark != BENCHMARK:
+                raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}")
+            return dataset.folder
+        if data == BENCHMARK and not Path(data).exists():
+            raise InputError(
+                "the published HandMeThat episodes are not registered yet; run `askback data add handmethat "
+                f"PATH` with the folder or zip that holds {FOLDER}/"
+            )
+    return Path(data).expanduser()
+
+
+def _episode_folder(path: Path) -> Path:
+    """The folder of the episode files: `path`, or the published folder in it."""
+    inner = path / FOLDER
+    return inner if inner.is_dir() else path
+
+
+def _split_file(path: Path) -> Path | None:
+    homes = [path.parent] if path.is_file() else [path, path.parent]
+    return next((home / SPLIT_FILE for home in homes if (home / SPLIT_FILE).is_file()), None)
+
+
+def _order(file: Path) -> tuple[object, ...]:
+    name = parse_name(file.name)
+    if name is None:
+        return (1, file.name)
+    return (0, name.level or 4, QUESTS.index(name.quest), name.goal, name.number, name.style)
+
+
+def _chosen(what: str, some: Iterable[T] | None, allowed: Collection[object]) -> frozenset[T] | None:
+    if some is None:
+        return None
+    found = frozenset(some)
+    for one in found:
+        if one not in allowed:
+            raise InputError(f"{what} {one!r}: must be one of {', '.join(map(str, allowed))}")
+    return found
+
+
+def _level_fault(file: Path, task: Task) -> list[Fault]:
+    name = parse_name(file.name)
+    if name is None or (name.level or 4) == task.level:
+        return []
+    message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
+    return [Fault(str(file), task.id, 0, "name", message, "warning")]
+
+
+def _split_faults(path: Path, files: Collection[str]) -> list[Fault]:
+    try:
+        split: Split = read_split(path)
+    except InputError as error:
+        return [Fault(str(path), "", 0, "split", str(error).removeprefix(f"{path}: "))]
+    listed = {name for group in (split.levels, split.quests) for some in group.values() for name in some}
+    missing, unlisted = sorted(listed - set(files)), sorted(set(files) - listed)
+    faults = []
+    if missing:
+        message = f"lists {len(missing)} files that are not there, {missing[0]} among them"
+        faults.append(Fault(str(path), "", 0, "split", message, "warning"))
+    if unlisted:
+        message = f"does not list {len(unlisted)} files that are there, {unlisted[0]} among them"
+        faults.append(Fault(str(path), "", 0, "split", message, "warning"))
+    return faults

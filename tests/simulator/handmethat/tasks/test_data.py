@@ -1,0 +1,107 @@
+"""Loading and checking folders of episodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.handmethat.data import check_folder, load_tasks
+from simulator.handmethat.files import write_file
+from simulator.handmethat.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
+from simulator.handmethat.task import Level, Task
+
+NAMES: tuple[tuple[str, Level], ...] = (
+    ("task-bring_me-64-10-2", 2),
+    ("task-bring_me-64-9-2", 2),
+    ("task-bring_me-9-0-1", 1),
+    ("task-bring_me-64-0-4", 4),
+)
+ORDER = ["task-bring_me-9-0-1", "task-bring_me-64-9-2", "task-bring_me-64-10-2", "task-bring_me-64-0-4"]
+
+
+@pytest.fixture
+def data(task: Task, tmp_path: Path) -> Iterator[Path]:
+    """A data set as published: a folder of episodes and the split file beside it."""
+    folder = tmp_path / "data" / FOLDER
+    folder.mkdir(parents=True)
+    for name, level in NAMES:
+        goal = int(name.split("-")[2])
+        write_file(replace(task, id=name, level=level, goal_index=goal), folder)
+    files = [f"{name}.json" for name, _ in NAMES]
+    parts: dict[str, Part] = {**dict.fromkeys(files, "train"), files[0]: "test"}
+    write_split(make_split(files, parts), folder.parent / SPLIT_FILE)
+    yield folder.parent
+
+
+def test_a_folder_is_loaded_in_order(data: Path) -> None:
+    for path in (data, data / FOLDER, str(data)):
+        assert [task.id for task in load_tasks(path)] == ORDER
+    assert [task.id for task in load_tasks(data / FOLDER / f"{ORDER[0]}.json")] == ORDER[:1]
+
+
+def test_what_is_not_wanted_is_left_out(data: Path) -> None:
+    assert [task.id for task in load_tasks(data, levels=[2])] == ORDER[1:3]
+    assert [task.id for task in load_tasks(data, goals=[9])] == ORDER[:1]
+    assert [task.id for task in load_tasks(data, quests=["bring_me"], limit=3)] == ORDER[:3]
+    for path in (data, data / FOLDER):
+        assert [task.id for task in load_tasks(path, split="test")] == ["task-bring_me-64-10-2"]
+    assert len(load_tasks(data, split="train", levels=[1, 4])) == 2
+
+
+def test_files_that_are_not_wanted_are_not_read(data: Path) -> None:
+    (data / FOLDER / "task-move_to-9-0-3.json").write_text("{")
+    assert len(load_tasks(data, levels=[1, 2, 4])) == 4
+    with pytest.raises(InputError, match=r"task-move_to-9-0-3\.json: is not JSON"):
+        load_tasks(data)
+
+
+def test_wrong_questions_are_answered_with_the_right_ones(
+    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    with pytest.raises(InputError, match="level 5: must be one of 1, 2, 3, 4"):
+        load_tasks(data, levels=[5])
+    with pytest.raises(InputError, match="quest 'fetch': must be one of bring_me"):
+        load_tasks(data, quests=["fetch"])
+    with pytest.raises(InputError, match="split 'dev': must be one of train"):
+        load_tasks(data, split="dev")
+    with pytest.raises(InputError, match="limit 0"):
+        load_tasks(data, limit=0)
+    with pytest.raises(InputError, match="hold no episode"):
+        load_tasks(data, levels=[3])
+    with pytest.raises(InputError, match="neither 'builtin', nor registered"):
+        load_tasks(tmp_path / "nowhere")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="askback data add handmethat"):
+        load_tasks("handmethat")
+    (data / SPLIT_FILE).unlink()
+    with pytest.raises(InputError, match=f"there is no {SPLIT_FILE}"):
+        load_tasks(data, split="test")
+
+
+def test_a_check_lists_every_fault_and_keeps_the_rest(data: Path) -> None:
+    assert not check_folder(data).faults
+    folder = data / FOLDER
+    good = json.loads((folder / f"{ORDER[0]}.json").read_text())
+    (folder / f"{ORDER[0]}.json").write_text(json.dumps({**good, "level": 3}))
+    (folder / f"{ORDER[1]}.json").write_text("{")
+    del good["utterance"], good["_goal"]
+    (folder / f"{ORDER[2]}.json").write_text(json.dumps(good))
+    (folder / f"{ORDER[3]}.json").rename(folder / "mine.json")
+    checked = check_folder(data)
+    assert [task.id for task in checked.tasks] == [ORDER[0], "mine"]
+    found = {(Path(fault.file).name, fault.severity, fault.code) for fault in checked.faults}
+    assert found == {
+        (f"{ORDER[0]}.json", "warning", "name"),
+        (f"{ORDER[1]}.json", "error", "format"),
+        (f"{ORDER[2]}.json", "error", "format"),
+        (SPLIT_FILE, "warning", "split"),
+    }
+    assert sum(fault.file.endswith(f"{ORDER[2]}.json") for fault in checked.faults) == 2
+    (data / SPLIT_FILE).write_text("[]")
+    assert check_folder(data).faults[-1].severity == "error"
