@@ -7,6 +7,7 @@ from typing import Literal
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.meanings.model import Utterance
+from simulator.handmethat.words import word
 from simulator.handmethat.world import HUMAN, State, World
 
 Language = Literal["en", "zh"]
@@ -45,8 +46,8 @@ class Names:
 
 
 def type_word(name: str, language: Language) -> str:
-    """The word for a type."""
-    return name
+    """The word for a type: in English its identifier, as in commands."""
+    return name if language == "en" else word(name, language)
 
 
 def display_name(world: World, entity: int, language: Language) -> str:
