@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from simulator.handmethat.learn.config import Seq2SeqConfig
+from simulator.handmethat.learn.seen import Oracle, read, reading_game
 from simulator.handmethat.learn.seq2seq import Seq2Seq, pad
 from simulator.handmethat.learn.vocabulary import BEGIN, END, PAD, Vocabulary, build_vocabulary
-
-# What an oracle variant is told beside the task: nothing, the goal's formula or the subgoal's.
-Oracle = Literal["none", "goal", "subgoal"]
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,17 @@ class Example:
     history: str
     task: str
     command: str
+
+
+def examples_of(tasks: Iterable[Task], mode: Mode, oracle: Oracle = "none") -> list[Example]:
+    """Every step of the demonstrations of `tasks`; one without a demonstration gives none."""
+    found = []
+    for task in tasks:
+        game = reading_game(task, mode, limit=len(task.demo) + 1)
+        for number, command in enumerate(task.demo):
+            seen, _ = read(game, task.demo[:number], oracle)
+            found.append(Example(seen.history, seen.task, command))
+    return found
 
 
 @dataclass(frozen=True)

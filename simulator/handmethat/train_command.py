@@ -1,0 +1,66 @@
+"""`askback train handmethat`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.learn import require_torch
+from simulator.handmethat.learn.seen import Oracle
+
+Learner = Literal["seq2seq", "drrn", "offline-drrn"]
+
+
+def train_handmethat(
+    learner: Annotated[Learner, typer.Argument(help="what learns")] = "seq2seq",
+    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = "builtin",
+    split: Annotated[str | None, typer.Option(help="train, validate or test, as the split file says")] = None,
+    config: Annotated[str, typer.Option(help="its sizes: small, or paper for the published ones")] = "small",
+    mode: Annotated[Literal["partial", "full"], typer.Option(help="what the robot sees")] = "partial",
+    oracle: Annotated[Oracle, typer.Option(help="what seq2seq is told beside the task")] = "none",
+    updates: Annotated[int | None, typer.Option(min=1, help="updates or steps, if not its own")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="the first so many episodes only")] = None,
+    seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="threads that torch may use")] = 1,
+    out: Annotated[Path, typer.Option(help="the checkpoint; its curve is written beside it")] = Path(
+        "robot.pt"
+    ),
+) -> None:
+    """Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`."""
+    require_torch()
+    import torch
+
+    from simulator.handmethat.learn.train import train_behaviour, train_by_playing
+
+    torch.set_num_threads(threads)
+    console = Console()
+    tasks = load_tasks(data, split=split, limit=limit)
+    if learner == "seq2seq":
+        values = train_behaviour(
+            tasks, mode, config, out, seed=seed, oracle=oracle, updates=updates, console=console
+        )
+        told = "loss"
+    else:
+        scores = train_by_playing(
+            tasks,
+            mode,
+            config,
+            out,
+            seed=seed,
+            offline=learner.startswith("off"),
+            steps=updates,
+            console=console,
+        )
+        values, told = [float(score) for score in scores], "score"
+    tenth = max(1, len(values) // 10)
+    console.print(f"{told}: {_mean(values[:tenth])} in the first tenth, {_mean(values[-tenth:])} in the last")
+    console.print(f"[dim]checkpoint[/dim] {out}  [dim]curve[/dim] {out}.html")
+
+
+def _mean(values: list[float]) -> str:
+    return f"{fmean(values):.3f}" if values else "none"
