@@ -60,9 +60,22 @@ class Sessions:
         self._warnings: dict[str, str] = {}
 
     async def start_item(
-        self, item: Any, seats: Mapping[str, str], options: Mapping[str, object] | None = None
+        self,
+        item: Any,
+        seats: Mapping[str, str],
+        options: Mapping[str, object] | None = None,
+        *,
+        run_id: str | None = None,
+        participant_id: str | None = None,
     ) -> str:
         """Begin an episode of `item` and play it on to the first person's turn.
+
+        Args:
+            item: the benchmark's own item.
+            seats: seat -> who sits there.
+            options: of the episode.
+            run_id: the run it belongs to; default: one for everybody who plays with these seats.
+            participant_id: the person who plays, who must be in the log.
 
         Returns:
             The episode's id.
@@ -76,7 +89,7 @@ class Sessions:
         kinds = {seat: who.kind for seat, who in built.items()}
         setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
         names = (seats[seat].replace("/", "-") for seat in self._room.seats)
-        run_id = "-".join(["play", self._room.name, *names])
+        run_id = run_id or "-".join(["play", self._room.name, *names])
         row = self._room.item_row(item)
         # Every play is an episode of its own; the repeat index only has to be unlike the others'.
         unique = uuid4().int >> 96
@@ -88,6 +101,7 @@ class Sessions:
             seats={seat: who.name for seat, who in built.items()},
             seed=derive_seed(unique, row.name),
             repeat=unique,
+            participant_id=participant_id,
             options=options,
         )
         if run_id not in {run.id for run in self._reader.runs()}:

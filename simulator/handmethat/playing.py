@@ -1,0 +1,246 @@
+"""An episode as it is played: what may be done under which protocol, and where its commands have led.
+
+Two protocols. ``free``: anything goes until the limit. ``paper``: the paper's study with people: one thing
+may be taken, nothing may be asked, and the episode is over once the robot has carried the instruction out,
+rightly or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from simulator.errors import InputError
+from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
+from simulator.handmethat.env.sight import visible
+from simulator.handmethat.meanings.model import Quest
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode, Protocol
+from simulator.handmethat.world import entities
+from trees import Language
+
+# Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.
+Refusal = Literal["", "no_questions", "no_more_questions", "one_thing"]
+Over = Literal["", "success", "stopped", "limit"]
+
+_QUESTION: Final = re.compile(r"\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
+# verbs of commands that carry an instruction out; of change_state they depend on its argument
+_EXECUTES: Final[Mapping[str, frozenset[str]]] = {
+    "bring_me": frozenset({"give"}),
+    "move_to": frozenset({"put-inside", "put-ontop"}),
+    "toggle": frozenset({"toggle-on"}),
+    **{verb: frozenset({verb}) for verb in ("heat", "cool", "slice", "soak", "clean", "open")},
+}
+_TAKES: Final = frozenset({"pick-up", "pick-up-from"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What governs an episode.
+
+    Attributes:
+        mode: what the robot sees: ``full`` or ``partial``.
+        limit: commands and questions after which the episode is cut.
+        protocol: ``free`` or ``paper`` (see the module).
+        max_questions: questions that are answered; None for as many as are asked.
+        append_view: what the robot sees is told after each command (spec 12.1 #26).
+        commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
+    """
+
+    mode: Mode = "partial"
+    limit: int = LIMIT
+    protocol: Protocol = "free"
+    max_questions: int | None = None
+    append_view: bool = False
+    commands: CommandList = "listed"
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Options:
+        """Out of an episode's options; what is no concern of a household's is left alone.
+
+        Raises:
+            InputError: if a value is not among those that there are.
+        """
+        given = {name: options[name] for name in cls.__slots__ if name in options}
+        for name, allowed in (("mode", Mode), ("protocol", Protocol), ("commands", CommandList)):
+            if name in given and given[name] not in get_args(allowed):
+                raise InputError(f"{name} {given[name]!r}: must be one of {', '.join(get_args(allowed))}")
+        limit, most = given.get("limit", LIMIT), given.get("max_questions")
+        if not isinstance(limit, int) or limit < 1:
+            raise InputError(f"limit {limit!r}: must be a whole number, 1 or more")
+        if most is not None and (not isinstance(most, int) or most < 0):
+            raise InputError(f"max_questions {most!r}: must be a whole number, 0 or more, or left out")
+        return cls(**given)
+
+    @property
+    def questions(self) -> int | None:
+        """Questions that are answered; None for as many as are asked."""
+        return 0 if self.protocol == "paper" else self.max_questions
+
+
+class Step(NamedTuple):
+    """A command or a question and what it led to.
+
+    Attributes:
+        command: as the game read it.
+        refused: why it was not tried; empty if it was.
+        over: how the episode was over after it; empty if it was not.
+    """
+
+    command: str
+    outcome: Outcome
+    refused: Refusal
+    over: Over
+
+    @property
+    def game(self) -> GameState:
+        """Where the episode stands afterwards."""
+        return self.outcome.game
+
+    @property
+    def question(self) -> bool:
+        """Whether the human was asked."""
+        return self.outcome.kind == "question"
+
+
+class Play:
+    """One task under given options. What it keeps only spares it replaying; it decides nothing.
+
+    Args:
+        task: what is played.
+        language: of texts.
+        options: what governs the episode.
+        text: whether outcomes have words; scores need none.
+    """
+
+    def __init__(self, task: Task, language: Language, options: Options, *, text: bool = True) -> None:
+        self.task, self.language, self.options = task, language, options
+        self.game = Game(task, mode=options.mode, limit=options.limit, language=language, text=text)
+        self._steps: list[Step] = []
+
+    def steps(self, commands: Sequence[str]) -> tuple[Step, ...]:
+        """The steps that `commands` (see `as_command`) make, up to the one that ends the episode."""
+        kept = 0
+        for step, command in zip(self._steps, commands, strict=False):
+            if step.command != command:
+                break
+            kept += 1
+        del self._steps[kept:]
+        for command in commands[kept:]:
+            if self._steps and self._steps[-1].over:
+                break
+            self._steps.append(self._step(command))
+        return tuple(self._steps)
+
+    def after(self, commands: Sequence[str]) -> GameState:
+        """Where the episode stands after `commands`."""
+        steps = self.steps(commands)
+        return steps[-1].game if steps else self.game.start()
+
+    def valid(self, game: GameState) -> tuple[str, ...]:
+        """The commands that are offered: those that name nothing which the robot cannot see.
+
+        The published list names what is inside a shut appliance that is on (spec 9.4).
+        """
+        if self.options.mode == "full":
+            return self.game.valid(game, self.options.commands)
+        world = self.task.world
+        seen = visible(world, game.state, "partial")
+        return tuple(
+            text
+            for text in self.game.valid(game, self.options.commands)
+            if all(one < 0 or seen >> one & 1 for one in self.game.reader.read(text).args)
+        )
+
+    def questions_left(self, asked: int) -> int | None:
+        """Questions that will still be answered; None for any number."""
+        most = self.options.questions
+        return None if most is None else max(most - asked, 0)
+
+    def _step(self, command: str) -> Step:
+        before = self._steps[-1].game if self._steps else self.game.start()
+        refused = self._refusal(command)
+        if refused:
+            return self._refused(before, command, refused)
+        outcome = self.game.act(before, command)
+        if not outcome.done and self._executed(outcome):
+            outcome = outcome._replace(game=outcome.game._replace(stopped=True))
+        return Step(command, outcome, "", over(outcome.game))
+
+    def _refusal(self, text: str) -> Refusal:
+        command = self.game.reader.read(text)
+        if command.kind == "question":
+            asked = sum(step.question for step in self._steps)
+            if self.questions_left(asked) == 0:
+                return "no_more_questions" if self.options.questions else "no_questions"
+        if self.options.protocol == "paper" and command.verb in _TAKES and self._quest != "change_state":
+            taken = self._taken()
+            if taken is not None and command.args[0] != taken:
+                return "one_thing"
+        return ""
+
+    def _refused(self, before: GameState, command: str, why: Refusal) -> Step:
+        cost = self.game.costs.command
+        moves = before.moves + 1
+        after = before._replace(
+            moves=moves, score=before.score - cost, truncated=moves >= self.options.limit
+        )
+        read = self.game.reader.read(command)
+        outcome = Outcome(after, "invalid", "", -cost, None, "", read)
+        return Step(command, outcome, why, over(after))
+
+    def _executed(self, outcome: Outcome) -> bool:
+        """Whether the paper's protocol ends here: the instruction has been carried out with some thing."""
+        if self.options.protocol != "paper" or outcome.action is None:
+            return False
+        key = self._quest if self._quest != "change_state" else str(self.task.utterance.argument)
+        return outcome.command.verb in _EXECUTES[key] and self._about_a_thing(outcome)
+
+    def _about_a_thing(self, outcome: Outcome) -> bool:
+        # Cleaning the table on the way is not what was asked for.
+        return self.task.world.kinds[outcome.command.args[0]].movable
+
+    def _taken(self) -> int | None:
+        """The thing that was picked up first."""
+        done = (step.outcome for step in self._steps)
+        return next((one.command.args[0] for one in done if one.action and one.command.verb in _TAKES), None)
+
+    @property
+    def _quest(self) -> Quest:
+        return self.task.utterance.quest
+
+
+def as_command(text: str) -> str:
+    """What somebody wrote, as the game reads it: words that ask something are put as a question."""
+    line = " ".join(text.split())
+    if mark := _QUESTION.match(line):
+        return f"question: {line[mark.end() :]}"
+    return f"question: {line}" if line.endswith(("?", "？")) else line
+
+
+def over(game: GameState) -> Over:
+    """How an episode is over; empty if it is not."""
+    if game.success:
+        return "success"
+    if game.stopped:
+        return "stopped"
+    return "limit" if game.truncated else ""
+
+
+def seen_so_far(play: Play, commands: Sequence[str]) -> int:
+    """Bit set of everything that the robot has seen up to now, what the human handled before included."""
+    world, mode = play.task.world, play.options.mode
+    seen = visible(world, play.game.start().state, mode)
+    for action in play.task.actions:
+        for one in action.args:
+            seen |= 1 << one if one >= 0 else 0
+    for step in play.steps(commands):
+        seen |= visible(world, step.game.state, mode)
+    return seen
+
+
+def things(play: Play, bits: int) -> tuple[str, ...]:
+    """Names of a bit set's movable entities."""
+    return tuple(play.task.world.names[one] for one in entities(bits & play.task.world.of("movable")))
