@@ -1,0 +1,193 @@
+"""Which descriptions a household allows (spec 6.2).
+
+A description of a thing is a subset of what is true of it. Most things share what is true of them with
+others, and most of their descriptions too: they are collected as codes, one bit per specifier, together
+with the bit set of what fits, and put into words only where somebody wants to read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from simulator.handmethat.hierarchy import Kind
+from simulator.handmethat.meanings.model import (
+    KEYS,
+    VERBS,
+    Grounding,
+    Meaning,
+    Quest,
+    Specifier,
+    extension,
+)
+from simulator.handmethat.profiles import Profile
+from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
+
+_RANK: Final = {key: rank for rank, key in enumerate(KEYS)}
+
+
+class RewardsLike(Protocol):
+    """What help is worth (planner.rewards): R of each grounding, and those in A(G)."""
+
+    @property
+    def values(self) -> Mapping[Grounding, float]:
+        """R of each applicable grounding that is not worthless."""
+        ...
+
+    @property
+    def useful(self) -> tuple[Grounding, ...]:
+        """A(G)."""
+        ...
+
+
+class TargetsLike(Protocol):
+    """What a goal is about (planner.relevance)."""
+
+    @property
+    def position(self) -> tuple[int, ...]:
+        """Where things may be wanted: the destinations of move_to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """Some descriptions.
+
+    Attributes:
+        specifiers: bit i of a code stands for ``specifiers[i]``; in the order of `KEYS`.
+        extents: code -> the entities that fit.
+    """
+
+    specifiers: tuple[Specifier, ...]
+    extents: dict[int, BitSet]
+
+    def decode(self, code: int) -> tuple[Specifier, ...]:
+        """The description of a code, in canonical order."""
+        return tuple(self.specifiers[bit] for bit in entities(code))
+
+
+def arguments_of(world: World, quest: Quest, targets: TargetsLike) -> tuple[str | None, ...]:
+    """What a meaning of `quest` may have as its argument."""
+    if quest == "bring_me":
+        return (None,)
+    return tuple(VERBS) if quest == "change_state" else tuple(world.names[i] for i in targets.position)
+
+
+def able(world: World, verb: str) -> BitSet:
+    """The movable entities that may undergo `verb`."""
+    bits = 0
+    for ability in VERBS[verb]:
+        bits |= world.of(ability)
+    return bits & world.of("movable")
+
+
+def has_subclasses(quest: Quest, profile: Profile) -> bool:
+    """Whether meanings of `quest` may name a subclass (B3)."""
+    return quest == "bring_me" or profile.subclasses_everywhere
+
+
+def descriptions(
+    world: World, state: State, of: BitSet, *, subclasses: bool = True, among: BitSet | None = None
+) -> Descriptions:
+    """Every description of the entities `of`.
+
+    Args:
+        of: movable entities.
+        subclasses: also describe things by their subclass.
+        among: who may fit a description; default: everything movable.
+    """
+    signatures = list(dict.fromkeys(_signature(world, state, one) for one in entities(of)))
+    kinds = [_kinds(world.kinds[one], subclasses) for one, _ in signatures]
+    found = dict.fromkeys(pair for pair in _all_specifiers(kinds, [rest for _, rest in signatures]))
+    specifiers = tuple(sorted(found, key=lambda pair: _RANK[pair[0]]))
+    bits = {pair: (1 << i, extension(world, state, pair[0], pair[1])) for i, pair in enumerate(specifiers)}
+    everybody = world.of("movable") if among is None else among
+    extents: dict[int, BitSet] = {}
+    for kind, (_, rest) in zip(kinds, signatures, strict=True):
+        codes, fits = [0], [everybody]
+        for pair in kind:
+            bit, fit = bits[pair]
+            codes.append(bit)
+            fits.append(everybody & fit)
+        for pair in rest:
+            bit, fit = bits[pair]
+            codes += [code | bit for code in codes]
+            fits += [one & fit for one in fits]
+        extents.update(zip(codes, fits, strict=True))
+    return Descriptions(specifiers, extents)
+
+
+def enumerate_meanings(
+    world: World, state: State, quest: Quest, rewards: RewardsLike, targets: TargetsLike, profile: Profile
+) -> list[Meaning]:
+    """The meanings of one quest type that may have a probability above 0.
+
+    By default those of which everything that fits is useful; with `Profile.all_meanings` all of them.
+    """
+    useful = useful_by_argument(rewards)
+    found = []
+    for argument in arguments_of(world, quest, targets):
+        some, everybody = sources(world, quest, argument, useful, profile), universe(world, profile)
+        table = descriptions(world, state, some, subclasses=has_subclasses(quest, profile), among=everybody)
+        found += [
+            Meaning(quest, table.decode(code), argument)
+            for code, fits in table.extents.items()
+            if profile.all_meanings or not fits & ~useful.get(argument, 0)
+        ]
+    return found
+
+
+def useful_by_argument(rewards: RewardsLike) -> dict[str | None, BitSet]:
+    """A(G) as a bit set of entities for each argument."""
+    found: dict[str | None, BitSet] = {}
+    for entity, argument in rewards.useful:
+        found[argument] = found.get(argument, 0) | 1 << entity
+    return found
+
+
+def sources(
+    world: World, quest: Quest, argument: str | None, useful: Mapping[str | None, BitSet], profile: Profile
+) -> BitSet:
+    """The entities whose descriptions are to be enumerated."""
+    if not profile.all_meanings:
+        return useful.get(argument, 0) & world.of("movable")
+    if quest == "change_state" and argument is not None:
+        return able(world, argument)
+    return world.of("movable")
+
+
+def universe(world: World, profile: Profile) -> BitSet:
+    """The entities that may fit a description: the movable ones, or all (B5)."""
+    return (1 << len(world)) - 1 if profile.locations_count else world.of("movable")
+
+
+def count_descriptions(world: World, state: State) -> int:
+    """How many bring_me descriptions a household allows; about 2,600 at the start of a scene (spec 6.2)."""
+    return len(descriptions(world, state, world.of("movable")).extents)
+
+
+def _signature(world: World, state: State, entity: int) -> tuple[int, tuple[Specifier, ...]]:
+    """The first entity of the same type, and what is true of this one but its kind."""
+    kind = world.kinds[entity]
+    pairs: list[Specifier] = []
+    container = state.container(entity)
+    if container != NOTHING:
+        pairs.append((world.relation(container), world.names[container]))
+    pairs += [(name, bool(getattr(state, name) >> entity & 1)) for name in kind.states]
+    if color := world.colors[entity]:
+        pairs.append(("color", color))
+    if size := world.sizes[entity]:
+        pairs.append(("size", size))
+    same = world.of(kind.name)
+    return (same & -same).bit_length() - 1, tuple(pairs)
+
+
+def _kinds(kind: Kind, subclasses: bool) -> tuple[Specifier, ...]:
+    if subclasses:
+        return (("class", kind.cls), ("subclass", kind.subclass), ("type", kind.name))
+    return (("class", kind.cls), ("type", kind.name))
+
+
+def _all_specifiers(*parts: Sequence[tuple[Specifier, ...]]) -> Iterator[Specifier]:
+    return (pair for part in parts for group in part for pair in group)

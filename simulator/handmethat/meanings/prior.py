@@ -1,0 +1,215 @@
+"""How likely each meaning is: P(m) out of the rewards of help (spec 6.3, 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.handmethat.meanings.enumerate import (
+    Descriptions,
+    RewardsLike,
+    TargetsLike,
+    arguments_of,
+    descriptions,
+    has_subclasses,
+    sources,
+    universe,
+    useful_by_argument,
+)
+from simulator.handmethat.meanings.model import Meaning, Quest
+from simulator.handmethat.profiles import Profile
+from simulator.handmethat.world import BitSet, State, World
+
+Floats = NDArray[np.float64]
+# P(m) is proportional to exp[RATIONALITY * (mean reward - COST_WEIGHT * c(m))]: the paper's beta1, beta2.
+RATIONALITY: Final = 3.0
+COST_WEIGHT: Final = 0.5
+_LEAST: Final = 1e-3
+_OFFSET: Final[Mapping[Quest, int]] = {"bring_me": 0, "move_to": 2, "change_state": 4}
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The meanings that may be meant in a household.
+
+    Attributes:
+        world: the household.
+        state: its state when the human asks.
+        meanings: at least one.
+        probabilities: of each meaning; shape (meanings,), sum 1.
+    """
+
+    world: World
+    state: State
+    meanings: tuple[Meaning, ...]
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.meanings)
+
+
+def cost_of_meaning(meaning: Meaning) -> int:
+    """c(m): its specifiers, less one, and what its quest type adds."""
+    return len(meaning.description) - 1 + _OFFSET[meaning.quest]
+
+
+def prior(
+    world: World,
+    state: State,
+    quest: Quest,
+    rewards: RewardsLike,
+    targets: TargetsLike,
+    rest: int,
+    profile: Profile,
+) -> Pool | None:
+    """The meanings of one quest type and how likely the human means each.
+
+    Args:
+        world: the household.
+        state: its state when the human asks.
+        quest: what kind of help is asked for.
+        rewards: of the groundings of that quest type.
+        targets: what the goal is about.
+        rest: actions that the human's plan still has; a grounding without a reward has the reward -rest.
+        profile: `all_meanings`, `locations_count` and `subclasses_everywhere` matter here.
+
+    Returns:
+        None if no meaning is likely enough.
+    """
+    return joint_prior(world, state, {quest: rewards}, targets, rest, profile)
+
+
+def joint_prior(
+    world: World,
+    state: State,
+    rewards: Mapping[Quest, RewardsLike],
+    targets: TargetsLike,
+    rest: int,
+    profile: Profile,
+) -> Pool | None:
+    """One pool over several quest types (`Profile.joint_quests`); else as `prior`."""
+    blocks = [
+        block
+        for quest, some in rewards.items()
+        for block in _blocks(world, state, quest, some, targets, rest, profile)
+    ]
+    weights = np.concatenate([block.weights.ravel() for block in blocks]) if blocks else np.empty(0)
+    likely = _cut(weights)
+    if likely is None:
+        return None
+    meanings, start = [], 0
+    for block in blocks:
+        stop = start + block.weights.size
+        here = np.flatnonzero(likely[start:stop])
+        meanings += [block.meaning(int(i)) for i in here]
+        start = stop
+    return Pool(world, state, tuple(meanings), likely[likely > 0])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Block:
+    """Descriptions and arguments that were weighed together.
+
+    Attributes:
+        weights: log P(m) but for a constant; shape (descriptions, arguments); -inf where P(m) is 0.
+    """
+
+    quest: Quest
+    table: Descriptions
+    codes: tuple[int, ...]
+    arguments: tuple[str | None, ...]
+    weights: Floats
+
+    def meaning(self, index: int) -> Meaning:
+        row, column = divmod(index, len(self.arguments))
+        return Meaning(self.quest, self.table.decode(self.codes[row]), self.arguments[column])
+
+
+def _blocks(
+    world: World,
+    state: State,
+    quest: Quest,
+    rewards: RewardsLike,
+    targets: TargetsLike,
+    rest: int,
+    profile: Profile,
+) -> list[_Block]:
+    """Arguments of which the same things are described are weighed together."""
+    useful = useful_by_argument(rewards)
+    every = arguments_of(world, quest, targets)
+    everybody = universe(world, profile)
+    if not profile.all_meanings:
+        every = tuple(argument for argument in every if argument in useful)
+        some = _union(sources(world, quest, argument, useful, profile) for argument in every)
+        groups: dict[BitSet, tuple[str | None, ...]] = {some: every} if some else {}
+    else:
+        groups = {}
+        for argument in every:
+            some = sources(world, quest, argument, useful, profile)
+            groups[some] = (*groups.get(some, ()), argument)
+    blocks = []
+    for some, arguments in groups.items():
+        table = descriptions(world, state, some, subclasses=has_subclasses(quest, profile), among=everybody)
+        if not profile.all_meanings:
+            # All that fits must be useful with one and the same argument; most fails without asking which.
+            outside = ~_union(useful[argument] for argument in arguments)
+            table = Descriptions(
+                table.specifiers, {code: fits for code, fits in table.extents.items() if not fits & outside}
+            )
+        if not table.extents:
+            continue
+        fits = _matrix(tuple(table.extents.values()), len(world))
+        worth = _rewards(rewards, arguments, len(world), rest)
+        codes = tuple(table.extents)
+        cost = np.array([code.bit_count() for code in codes]) - 1 + _OFFSET[quest]
+        mean = fits @ worth / fits.sum(axis=1, keepdims=True)
+        weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
+        if not profile.all_meanings:
+            useless = 1 - _matrix(tuple(useful[argument] for argument in arguments), len(world))
+            weights[fits @ useless.T > 0] = -np.inf
+        blocks.append(_Block(quest, table, codes, arguments, weights))
+    return blocks
+
+
+def _union(sets: Iterable[BitSet]) -> BitSet:
+    return reduce(or_, sets, 0)
+
+
+def _rewards(rewards: RewardsLike, arguments: Sequence[str | None], entities: int, rest: int) -> Floats:
+    """R of every entity with every argument; shape (entities, arguments)."""
+    column = {argument: i for i, argument in enumerate(arguments)}
+    worth = np.full((entities, len(arguments)), -float(rest))
+    for (entity, argument), value in rewards.values.items():
+        if argument in column:
+            worth[entity, column[argument]] = value
+    return worth
+
+
+def _matrix(sets: Sequence[BitSet], entities: int) -> Floats:
+    """Bit sets as rows of 0 and 1; shape (sets, entities)."""
+    width = (entities + 7) // 8
+    raw = b"".join(bits.to_bytes(width, "little") for bits in sets)
+    packed = np.frombuffer(raw, np.uint8).reshape(len(sets), width)
+    return np.unpackbits(packed, axis=1, count=entities, bitorder="little").astype(np.float64)
+
+
+def _cut(weights: Floats) -> Floats | None:
+    """Probabilities out of log weights, the unlikely ones cut off in two steps; None if none is left."""
+    if not weights.size or not np.isfinite(top := weights.max()):
+        return None
+    likely = np.exp(weights - top)
+    likely /= likely.sum()
+    # Renormalising lifts what is left, so that the second cut differs from the first only on its edge.
+    for keep in (np.greater_equal, np.greater):
+        likely[~keep(likely, _LEAST)] = 0.0
+        total = likely.sum()
+        if not total > 0:
+            return None
+        likely /= total
+    return likely
