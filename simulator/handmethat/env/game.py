@@ -186,7 +186,7 @@ class Game:
         table = self.observer.table
         between = " " if self.language == "en" else ""
         story = between.join(self.story) or table["no_story"]
-        return self._styled(f"{story}\n{table['said'].format(utterance=self.utterance)}")
+        return self.styled(f"{story}\n{table['said'].format(utterance=self.utterance)}")
 
     def start(self) -> GameState:
         """The robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
@@ -219,23 +219,23 @@ class Game:
         """The outcome of a question that somebody (maybe not the built-in expert) has answered."""
         cost = question_cost(given.key, self.costs.questions)
         after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
-        words = self._styled(self.observer.table["answered"].format(answer=given.text)) if self.text else ""
+        words = self.styled(self.observer.table["answered"].format(answer=given.text)) if self.text else ""
         command = command or Command("question")
         return Outcome(after, "question", words, -cost, None, "", command, answer=given)
 
     def look(self, game: GameState) -> str:
         """The view now."""
-        return self._styled(self.observer.view(game.state))
+        return self.styled(self.observer.view(game.state))
 
     def inventory(self, game: GameState) -> str:
         """What the robot holds, and the task again."""
-        return f"{self._styled(self.observer.inventory(game.state))}\n{self.description}"
+        return f"{self.styled(self.observer.inventory(game.state))}\n{self.description}"
 
     def opening(self, *, with_task: bool = True) -> str:
         """What the robot reads first; without the task as histories have it (spec 9.6)."""
         text = self.observer.opening(self.start().state, "\0" if with_task else None)
         # The task is put in last: a published description is printed as it is.
-        return self._styled(text).replace("\0", self.description)
+        return self.styled(text).replace("\0", self.description)
 
     def valid(
         self,
@@ -289,7 +289,7 @@ class Game:
         words = ""
         if self.text:
             words = self.observer.failure(error) if error else self.observer.confirmation(command)
-            words = self._styled(words)
+            words = self.styled(words)
         return Outcome(after, "action", words, reward, error, reason, command, action)
 
     def _charged(self, game: GameState, state: State, reward: int) -> GameState:
@@ -302,12 +302,13 @@ class Game:
         if command.kind == "inventory":
             return self.inventory(game)
         if command.kind == "help":
-            return self._styled(self.observer.help)
+            return self.styled(self.observer.help)
         if command.kind == "stop":
-            return self._styled(self.observer.table["stopped"])
-        return self._styled(self.observer.failure(command.error or "parse"))
+            return self.styled(self.observer.table["stopped"])
+        return self.styled(self.observer.failure(command.error or "parse"))
 
-    def _styled(self, text: str) -> str:
+    def styled(self, text: str) -> str:
+        """`text` in this game's style."""
         return collapse(reference_text(text)) if self.style == "reference" else text
 
 

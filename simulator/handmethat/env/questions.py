@@ -102,7 +102,7 @@ class _Part(NamedTuple):
 
 def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tuple[AnswerKind, str]:
     """Yes, no, or that it does not matter; of alternatives, the one that is right."""
-    words = table()["answers"][language]
+    words: Mapping[str, str] = table()["answers"][language]
     by_key: dict[str, list[Mention]] = {}
     for mention in mentions:
         by_key.setdefault(mention.key, []).append(mention)
@@ -114,7 +114,7 @@ def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tup
             return "value", _confirm(task, right, language)
         of_key = [verdict for verdict, _ in judged]
         verdicts.append("yes" if right else "indifferent" if "indifferent" in of_key else "no")
-    verdict = "no" if "no" in verdicts else "indifferent" if "indifferent" in verdicts else "yes"
+    verdict: Verdict = "no" if "no" in verdicts else "indifferent" if "indifferent" in verdicts else "yes"
     return verdict, words[verdict]
 
 

@@ -1,0 +1,196 @@
+"""Fixed scripts of commands that help with one thing (spec 9.6), for experts and for the hand-coded robot.
+
+A script is written against the state it starts from; each command is carried out on a copy as it is
+written, so that later ones know about lids and about where things are by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simulator.handmethat.actions import domain
+from simulator.handmethat.env.commands import HUMAN_WORD, Reader
+from simulator.handmethat.env.naming import command_labels
+from simulator.handmethat.meanings.model import Quest
+from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
+
+_DISHES: Final = ("vessel", "tableware", "utensil", "tray")
+
+
+def script_for(
+    world: World, state: State, quest: Quest, entity: int, argument: str | None
+) -> tuple[str, ...] | None:
+    """The commands that do what is asked with one thing.
+
+    Args:
+        world: the household.
+        state: as the robot finds it, its hand empty.
+        quest: what is asked.
+        entity: the thing.
+        argument: the destination's name or the verb; None for bring_me.
+
+    Returns:
+        The commands, of which some may turn out impossible; None if there is no script.
+    """
+    writer = _Writer(world, state)
+    if quest == "bring_me":
+        done = _fetch(writer, entity) and _bring(writer, entity)
+    elif quest == "move_to":
+        done = argument is not None and _move(writer, entity, world.entity(argument))
+    else:
+        change = _CHANGES.get(argument or "")
+        done = change is not None and change(writer, entity)
+    return tuple(writer.commands) if done else None
+
+
+class _Writer:
+    """A script in the making and the state that it has led to."""
+
+    def __init__(self, world: World, state: State) -> None:
+        self.world, self.state = world, state
+        self.commands: list[str] = []
+        self.labels = command_labels(world)
+        self._reader = Reader(world)
+
+    def write(self, text: str) -> None:
+        self.commands.append(text)
+        action = self._reader.ground(self._reader.read(text), self.state.at)
+        if action is not None:
+            schema = domain("robot")[action.name]
+            if schema.applicable(self.world, self.state, action.args):
+                self.state = schema.apply(self.state, action.args)
+
+    def go(self, place: int) -> None:
+        self.write(f"move to {self.labels[place] if place != HUMAN else HUMAN_WORD}")
+
+    def open_up(self, container: int) -> None:
+        if not is_unlocked(self.world, self.state, container):
+            self.write(f"open {self.labels[container]}")
+
+    def put(self, entity: int, container: int) -> None:
+        word = "into" if self.world.relation(container) == "inside" else "onto"
+        self.write(f"put {self.labels[entity]} {word} {self.labels[container]}")
+
+    def switch_on(self, entity: int) -> None:
+        if not has(self.state, "toggled", entity):
+            self.write(f"toggle on {self.labels[entity]}")
+
+    def place(self, name: str) -> int:
+        return self.world.entity(name)
+
+
+def _fetch(writer: _Writer, entity: int) -> bool:
+    world, container = writer.world, writer.state.container(entity)
+    place = location_of(world, writer.state, entity)
+    if place < 0:
+        return False
+    writer.go(place)
+    writer.open_up(place)
+    if container == place:
+        writer.write(f"pick up {writer.labels[entity]}")
+    else:
+        writer.open_up(container)
+        writer.write(f"pick up {writer.labels[entity]} from {writer.labels[container]}")
+    return True
+
+
+def _bring(writer: _Writer, entity: int) -> bool:
+    writer.go(HUMAN)
+    writer.write(f"give {writer.labels[entity]} to {HUMAN_WORD}")
+    return True
+
+
+def _move(writer: _Writer, entity: int, destination: int) -> bool:
+    if not (writer.world.kinds[destination].receptacle and _fetch(writer, entity)):
+        return False
+    place = location_of(writer.world, writer.state, destination)
+    if place < 0:
+        return False
+    writer.go(place)
+    writer.open_up(place)
+    if destination != place:
+        writer.open_up(destination)
+    writer.put(entity, destination)
+    return True
+
+
+def _act_there(verb: str) -> Callable[[_Writer, int], bool]:
+    """Go to the thing and act."""
+
+    def change(writer: _Writer, entity: int) -> bool:
+        place = location_of(writer.world, writer.state, entity)
+        if place < 0:
+            return False
+        writer.go(place)
+        writer.open_up(place)
+        writer.write(f"{verb} {writer.labels[entity]}")
+        return True
+
+    return change
+
+
+def _soak(writer: _Writer, entity: int) -> bool:
+    sink = writer.place("sink")
+    if not _move(writer, entity, sink):
+        return False
+    writer.switch_on(sink)
+    writer.write(f"soak {writer.labels[entity]}")
+    return True
+
+
+def _heat(writer: _Writer, entity: int) -> bool:
+    stove = writer.place("stove")
+    if not _move(writer, entity, stove):
+        return False
+    writer.switch_on(stove)
+    writer.write(f"heat {writer.labels[entity]}")
+    return True
+
+
+def _cool(writer: _Writer, entity: int) -> bool:
+    refrigerator = writer.place("refrigerator")
+    if not _move(writer, entity, refrigerator):
+        return False
+    writer.write(f"close {writer.labels[refrigerator]}")
+    writer.switch_on(refrigerator)
+    writer.write(f"cool {writer.labels[entity]}")
+    return True
+
+
+def _clean(writer: _Writer, entity: int) -> bool:
+    world = writer.world
+    tool_name = "dishtowel#0" if world.kinds[entity].subclass in _DISHES else "rag#0"
+    tool, place = world.index.get(tool_name), entity
+    if tool is None:
+        return False
+    if world.kinds[entity].movable:
+        place = writer.place("table")
+        if not _move(writer, entity, place):
+            return False
+    if not _soak(writer, tool):
+        return False
+    writer.write(f"pick up {writer.labels[tool]}")
+    writer.go(place)
+    writer.write(f"clean {writer.labels[entity]} with {writer.labels[tool]}")
+    return True
+
+
+def _slice(writer: _Writer, entity: int) -> bool:
+    knife, table = writer.world.index.get("knife#0"), writer.place("table")
+    if knife is None or not _move(writer, entity, table) or not _fetch(writer, knife):
+        return False
+    writer.go(table)
+    writer.write(f"slice {writer.labels[entity]} with {writer.labels[knife]}")
+    return True
+
+
+_CHANGES: Final[Mapping[str, Callable[[_Writer, int], bool]]] = {
+    "open": _act_there("open"),
+    "toggle": _act_there("toggle on"),
+    "soak": _soak,
+    "heat": _heat,
+    "cool": _cool,
+    "clean": _clean,
+    "slice": _slice,
+}
