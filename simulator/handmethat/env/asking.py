@@ -71,6 +71,12 @@ def read_question(world: World, text: str) -> Question:
     return Question(asks) if asks else Question(mentions=tuple(_mentions(world, normalize(words))))
 
 
+def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
+    """What `text`, a question or an answer, names of the things of `world`; never raises."""
+    words = " ".join(_BLANKS.sub(" ", text.lower()).split())
+    return tuple(_mentions(world, normalize(words)))
+
+
 def _official(words: str) -> Question | None:
     for language in LANGUAGES:
         for key, phrase in table()["official"][language].items():
