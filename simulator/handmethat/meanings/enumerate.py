@@ -93,6 +93,8 @@ def descriptions(
     """Every description of the entities `of`.
 
     Args:
+        world: the household.
+        state: its state.
         of: movable entities.
         subclasses: also describe things by their subclass.
         among: who may fit a description; default: everything movable.

@@ -49,7 +49,7 @@ def text_name(world: World, entity: int, language: str) -> str:
 
 
 def label(world: World, entity: int, language: str) -> str:
-    """A thing's name for people: ``large red box #1``, ``红色大号箱子#1``; numbered where there are several."""
+    """A thing's name for people: ``large red box #1``, ``红色大号箱子#1``; the number only if need be."""
     name = _with_attributes(world, entity, language, identifiers=False)
     if entity == HUMAN or world.alone(entity):
         return name

@@ -164,14 +164,14 @@ def _blocks(
             )
         if not table.extents:
             continue
-        fits = _matrix(tuple(table.extents.values()), len(world))
+        fits = bit_rows(tuple(table.extents.values()), len(world))
         worth = _rewards(rewards, arguments, len(world), rest)
         codes = tuple(table.extents)
         cost = np.array([code.bit_count() for code in codes]) - 1 + _OFFSET[quest]
         mean = fits @ worth / fits.sum(axis=1, keepdims=True)
         weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
         if not profile.all_meanings:
-            useless = 1 - _matrix(tuple(useful[argument] for argument in arguments), len(world))
+            useless = 1 - bit_rows(tuple(useful[argument] for argument in arguments), len(world))
             weights[fits @ useless.T > 0] = -np.inf
         blocks.append(_Block(quest, table, codes, arguments, weights))
     return blocks
@@ -191,7 +191,7 @@ def _rewards(rewards: RewardsLike, arguments: Sequence[str | None], entities: in
     return worth
 
 
-def _matrix(sets: Sequence[BitSet], entities: int) -> Floats:
+def bit_rows(sets: Sequence[BitSet], entities: int) -> Floats:
     """Bit sets as rows of 0 and 1; shape (sets, entities)."""
     width = (entities + 7) // 8
     raw = b"".join(bits.to_bytes(width, "little") for bits in sets)
@@ -203,7 +203,7 @@ def _cut(weights: Floats) -> Floats | None:
     """Probabilities out of log weights, the unlikely ones cut off in two steps; None if none is left."""
     if not weights.size or not np.isfinite(top := weights.max()):
         return None
-    likely = np.exp(weights - top)
+    likely: Floats = np.exp(weights - top)
     likely /= likely.sum()
     # Renormalising lifts what is left, so that the second cut differs from the first only on its edge.
     for keep in (np.greater_equal, np.greater):

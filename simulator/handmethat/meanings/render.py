@@ -68,7 +68,7 @@ def render_utterance(
 
 
 def render_meaning(world: World, state: State, meaning: Meaning, language: str) -> str:
-    """What is meant, in full and in plain words: ``Bring any dusty book in the cabinet.``
+    """What is meant, in full and in plain words, like "Bring any dusty book in the cabinet", and a stop.
 
     Args:
         world: the household.

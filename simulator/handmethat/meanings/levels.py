@@ -1,0 +1,74 @@
+"""A(.) of meanings and utterances, and how hard an instruction is (spec 6.3, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from simulator.handmethat.meanings.enumerate import TargetsLike
+from simulator.handmethat.meanings.model import Grounding, Meaning, matching
+from simulator.handmethat.profiles import Profile
+from simulator.handmethat.task import Level
+from simulator.handmethat.world import State, World, entities
+
+
+class Hardness(NamedTuple):
+    """How hard an instruction is.
+
+    Attributes:
+        level: 1 to 4.
+        strict: whether it is so by the paper's definition; else it is of level 4 for want of a better.
+    """
+
+    level: Level
+    strict: bool
+
+
+def groundings_of(
+    world: World, state: State, meaning: Meaning, targets: TargetsLike
+) -> tuple[Grounding, ...]:
+    """A(.): the movable things that fit, each with the argument, in the order of creation.
+
+    Of move_to without a destination: each with every POSITION target.
+
+    Args:
+        world: the household.
+        state: its state when the human asks.
+        meaning: a meaning or an utterance.
+        targets: what the goal is about; matters only for an utterance that leaves the destination open.
+    """
+    arguments: tuple[str | None, ...] = (meaning.argument,)
+    if meaning.quest == "move_to" and meaning.argument is None:
+        arguments = tuple(world.names[where] for where in targets.position)
+    fits = entities(matching(world, state, meaning.description))
+    return tuple((one, argument) for one in fits for argument in arguments)
+
+
+def level_of(
+    in_meaning: Iterable[Grounding],
+    in_utterance: Iterable[Grounding],
+    in_reading: Iterable[Grounding],
+    useful: Iterable[Grounding],
+    profile: Profile,
+) -> Hardness | None:
+    """The level of an instruction, tested from 1 upwards.
+
+    Args:
+        in_meaning: A(m).
+        in_utterance: A(u).
+        in_reading: A(r).
+        useful: A(G).
+        profile: `useful_reading` and `strict_level4` matter here.
+
+    Returns:
+        None if it is of no level of the paper and the profile drops such instructions.
+    """
+    meant, said, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
+    if meant == said:
+        return Hardness(1, True)
+    if meant == said & helps:
+        return Hardness(2, True)
+    if meant == (heard & helps if profile.useful_reading else heard):
+        return Hardness(3, True)
+    strict = meant < heard
+    return Hardness(4, strict) if strict or not profile.strict_level4 else None

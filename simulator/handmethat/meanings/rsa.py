@@ -1,0 +1,185 @@
+"""Rational speech acts: what a speaker says for a meaning, what a listener takes it to mean (spec 7.3).
+
+Why no matrix is needed: an utterance is true or false of a meaning. So log L_k(m | u) = f_k(m) + g_k(u)
+wherever u is true of m. Put into the speaker's exponent, alpha * f_k(m) is the same for everything said of m
+and cancels; put into the listener's, what depends on u alone cancels. With h_k(u) = alpha * (g_{k-1}(u) -
+alpha' * c(u)) what remains is
+
+    A_k(m) = logsumexp of h_k(u) over the u that are true of m       log S_k(u | m) = h_k(u) - A_k(m)
+    f_k(m) = log P(m) - A_k(m)                                       f_0(m) = log P(m)
+    g_k(u) = -logsumexp of f_k(m) over the m that u is true of
+
+that is two sums over the pairs for which u is true of m, in each round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from simulator.handmethat.meanings.prior import Floats, Pool
+from simulator.handmethat.meanings.utterances import Indices, Utterances, true_by_sets
+from simulator.handmethat.profiles import Profile
+
+ALPHA: Final = 2.0
+COST_SCALE: Final = 1.0
+DEPTH: Final = 10
+# Sums above this have lost nothing that a double could have kept.
+_SAFE: Final = 1e-270
+
+
+class Tables(NamedTuple):
+    """The recursion at one depth, whole.
+
+    Attributes:
+        speaker: S_k(u | m); shape (meanings, utterances), rows sum to 1.
+        listener: L_k(m | u); shape (meanings, utterances), columns sum to 1.
+    """
+
+    speaker: Floats
+    listener: Floats
+
+
+class _Round(NamedTuple):
+    """h, A, f and g of one depth; the literal listener (depth 0) has no h and A."""
+
+    h: Floats
+    a: Floats
+    f: Floats
+    g: Floats
+
+
+class Rsa:
+    """Speaker and listener over a pool and its utterances.
+
+    Args:
+        pool: the meanings.
+        utterances: what may be said for them (`enumerate_utterances` of the same pool).
+        profile: with `literal_sets`, an utterance is true of a meaning if A(m) is within A(u).
+        depth: rounds of the recursion.
+        alpha: how rational the speaker is.
+        cost_scale: alpha', what a unit of cost weighs.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        utterances: Utterances,
+        profile: Profile,
+        depth: int = DEPTH,
+        *,
+        alpha: float = ALPHA,
+        cost_scale: float = COST_SCALE,
+    ) -> None:
+        if depth < 1:
+            raise ValueError(f"A depth of {depth}: the speaker needs at least 1.")
+        self.pool, self.depth = pool, depth
+        self.utterances = true_by_sets(pool, utterances) if profile.literal_sets else utterances
+        self._log_prior = np.log(pool.probabilities)
+        self._rounds = self._recurse(alpha, alpha * cost_scale * utterances.costs)
+
+    def speaker(self, meaning: int) -> Floats:
+        """S(u | m) for the meaning of that index; shape (utterances,)."""
+        last = self._rounds[-1]
+        said = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
+        found = np.zeros(len(self.utterances))
+        found[said] = np.exp(last.h[said] - last.a[meaning])
+        return found
+
+    def listener(self, utterance: int) -> Floats:
+        """L(m | u) for the utterance of that index; shape (meanings,)."""
+        starts, rows = self._transposed
+        last = self._rounds[-1]
+        meant = rows[slice(*starts[utterance : utterance + 2])]
+        found = np.zeros(len(self.pool))
+        found[meant] = np.exp(last.f[meant] + last.g[utterance])
+        return found
+
+    def readings(self, utterance: int, most: int = 10) -> list[tuple[int, float]]:
+        """The likeliest meanings, likeliest first, and L(m | u) of each; those of probability 0 left out."""
+        likely = self.listener(utterance)
+        order = np.argsort(-likely, kind="stable")[:most]
+        return [(int(i), float(likely[i])) for i in order if likely[i] > 0]
+
+    def table(self, depth: int | None = None) -> Tables:
+        """S and L at `depth` (default: the last) as dense matrices, for a plot.
+
+        Raises:
+            ValueError: if `depth` is not from 1 to the depth of the recursion.
+        """
+        depth = self.depth if depth is None else depth
+        if not 1 <= depth <= self.depth:
+            raise ValueError(f"There are tables of depth 1 to {self.depth}, not of {depth}.")
+        one = self._rounds[depth]
+        rows = np.repeat(np.arange(len(self.pool)), np.diff(self.utterances.starts))
+        columns = self.utterances.columns
+        speaker = np.zeros((len(self.pool), len(self.utterances)))
+        listener = np.zeros_like(speaker)
+        speaker[rows, columns] = np.exp(one.h[columns] - one.a[rows])
+        listener[rows, columns] = np.exp(one.f[rows] + one.g[columns])
+        return Tables(speaker, listener)
+
+    @cached_property
+    def _transposed(self) -> tuple[Indices, Indices]:
+        """The truth matrix compressed by columns: starts per utterance, and meanings."""
+        columns, meanings = self.utterances.columns, len(self.pool)
+        starts = np.zeros(len(self.utterances) + 1, dtype=np.intp)
+        np.cumsum(np.bincount(columns, minlength=len(self.utterances)), out=starts[1:])
+        rows = np.repeat(np.arange(meanings, dtype=np.intp), np.diff(self.utterances.starts))
+        # Small integers are sorted in linear time.
+        order = np.argsort(columns.astype(np.min_scalar_type(len(self.utterances))), kind="stable")
+        return starts, rows[order]
+
+    def _recurse(self, alpha: float, penalty: Floats) -> tuple[_Round, ...]:
+        over_utterances = _summer(self.utterances.starts, self.utterances.columns)
+        over_meanings = _summer(*self._transposed)
+        f = self._log_prior
+        g = -over_meanings(f)
+        rounds = [_Round(np.empty(0), np.empty(0), f, g)]
+        for _ in range(self.depth):
+            # A constant in g would cancel; left there, it doubled in each round.
+            h = alpha * (g - g.max()) - penalty
+            a = over_utterances(h)
+            f = self._log_prior - a
+            g = -over_meanings(f)
+            rounds.append(_Round(h, a, f, g))
+        return tuple(rounds)
+
+
+def choose_reading(listener: Floats, sample: float | None = None) -> int:
+    """Index of r, what the listener takes the utterance to mean.
+
+    Args:
+        listener: L(m | u); shape (meanings,).
+        sample: None for the likeliest (the first of those that tie but for rounding); else a random number
+            from 0 to 1 that draws r from L (`Profile.sampled_reading`).
+    """
+    if sample is None:
+        return int(np.argmax(listener >= listener.max() * (1 - 1e-9)))
+    return draw(listener, sample)
+
+
+def draw(probabilities: Floats, sample: float) -> int:
+    """The index that a random number from 0 to 1 draws; never one of probability 0."""
+    sums = np.cumsum(probabilities)
+    return int(min(np.searchsorted(sums, sample * sums[-1], side="right"), np.flatnonzero(probabilities)[-1]))
+
+
+def _summer(starts: Indices, indices: Indices) -> Callable[[Floats], Floats]:
+    """Logsumexp of ``values[indices]`` over each of the stretches that `starts` bounds."""
+    firsts, counts = starts[:-1], np.diff(starts)
+
+    def add(values: Floats) -> Floats:
+        top = values.max()
+        sums = np.add.reduceat(np.exp(values - top)[indices], firsts)
+        if sums.min() > _SAFE:
+            return np.asarray(np.log(sums) + top)
+        # Beside the largest value some stretch vanishes (B17): each by its own largest.
+        spread = values[indices]
+        tops = np.maximum.reduceat(spread, firsts)
+        return np.asarray(np.log(np.add.reduceat(np.exp(spread - np.repeat(tops, counts)), firsts)) + tops)
+
+    return add
