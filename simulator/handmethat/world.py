@@ -93,6 +93,13 @@ class World:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __deepcopy__(self, memo: object) -> World:
+        return self
+
+    def __reduce__(self) -> tuple[type[World], tuple[object, ...]]:
+        # What has been worked out from these is not sent to other processes.
+        return World, (self.names, self.kinds, self.colors, self.sizes)
+
     @cached_property
     def index(self) -> MappingProxyType[str, int]:
         """Name -> entity."""

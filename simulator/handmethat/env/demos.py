@@ -38,19 +38,31 @@ def expert_demo(task: Task, seed: int, *, style: TextStyle = "reference") -> Dem
     Returns:
         None if the script does not succeed, in both modes, exactly with its last command.
     """
-    if not task.in_meaning:
-        return None
-    entity, argument = task.in_meaning[int(Random(seed).random() * len(task.in_meaning))]
-    full = Game(task, mode="full", style=style)
-    partial = Game(task, mode="partial", style=style)
-    commands = script_for(task.world, full.start().state, task.meaning.quest, entity, argument)
+    commands = expert_commands(task, seed)
     if commands is None:
         return None
+    full = Game(task, mode="full", style=style)
+    partial = Game(task, mode="partial", style=style)
     commands = tuple(map(full.styled, commands))
     of_full, of_partial = _history(full, commands), _history(partial, commands)
     if of_full is None or of_partial is None:
         return None
     return Demo(commands, of_full, of_partial)
+
+
+def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
+    """The commands of `expert_demo` alone, readable; the rules are the same in both modes."""
+    if not task.in_meaning:
+        return None
+    entity, argument = task.in_meaning[int(Random(seed).random() * len(task.in_meaning))]
+    game = Game(task, text=False)
+    state = game.start()
+    commands = script_for(task.world, state.state, task.meaning.quest, entity, argument)
+    for number, command in enumerate(commands or (), start=1):
+        state = game.act(state, command).game
+        if state.done:
+            return commands if state.success and number == len(commands or ()) else None
+    return None
 
 
 def history(game: Game, commands: tuple[str, ...]) -> tuple[tuple[str, ...], GameState]:

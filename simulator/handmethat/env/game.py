@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.env.commands import Command, CommandError, CommandKind, Reader
-from simulator.handmethat.env.naming import Language, render_action, render_utterance
+from simulator.handmethat.env.commands import Command, CommandError, CommandKind, Reader, normalize
+from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.observe import Observer, TextStyle, collapse, reference_text
 from simulator.handmethat.env.questions import Answer, answer, question_cost
 from simulator.handmethat.env.valid import Offers
 from simulator.handmethat.meanings.model import Grounding, Quest
+from simulator.handmethat.meanings.render import render_description, render_story, render_utterance
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
@@ -163,13 +164,8 @@ class Game:
 
     @cached_property
     def story(self) -> tuple[str, ...]:
-        """What the human did, a sentence for each action."""
-        world, state = self.task.world, self.task.initial
-        sentences = []
-        for action in self.task.actions:
-            sentences.append(render_action(world, state, action, self.language))
-            state = domain("human")[action.name].apply(state, action.args)
-        return tuple(sentences)
+        """What the human did, a sentence for each action; one that says so if it did nothing."""
+        return render_story(self.task.world, self.task.initial, self.task.actions, self.language)
 
     @cached_property
     def utterance(self) -> str:
@@ -182,11 +178,10 @@ class Game:
         """What the human did, then said; of a published file its own words (they are English)."""
         published = self.task.profile == "official" or self.style == "reference"
         if self.task.description is not None and self.language == "en" and published:
-            return self.task.description
-        table = self.observer.table
-        between = " " if self.language == "en" else ""
-        story = between.join(self.story) or table["no_story"]
-        return self.styled(f"{story}\n{table['said'].format(utterance=self.utterance)}")
+            return self.styled(self.task.description)
+        task = self.task
+        told = render_description(task.world, task.initial, task.actions, self.utterance, self.language)
+        return self.styled(told)
 
     def start(self) -> GameState:
         """The robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
@@ -212,16 +207,16 @@ class Game:
         after = self._charged(game, game.state, -cost)
         if command.kind == "stop":
             after = after._replace(stopped=True, truncated=False)
-        words = self._plain_words(after, command) if self.text else ""
+        words = self._observed(self._plain_words(after, command)) if self.text else ""
         return Outcome(after, command.kind, words, -cost, command.error, command.text, command)
 
     def ask(self, game: GameState, given: Answer, command: Command | None = None) -> Outcome:
         """The outcome of a question that somebody (maybe not the built-in expert) has answered."""
         cost = question_cost(given.key, self.costs.questions)
         after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
-        words = self.styled(self.observer.table["answered"].format(answer=given.text)) if self.text else ""
+        told = self.observer.table["answered"].format(answer=given.text) if self.text else ""
         command = command or Command("question")
-        return Outcome(after, "question", words, -cost, None, "", command, answer=given)
+        return Outcome(after, "question", self._observed(told), -cost, None, "", command, answer=given)
 
     def look(self, game: GameState) -> str:
         """The view now."""
@@ -229,13 +224,12 @@ class Game:
 
     def inventory(self, game: GameState) -> str:
         """What the robot holds, and the task again."""
-        return f"{self.styled(self.observer.inventory(game.state))}\n{self.description}"
+        return self.styled(f"{self.observer.inventory(game.state)}\n{self.description}")
 
     def opening(self, *, with_task: bool = True) -> str:
         """What the robot reads first; without the task as histories have it (spec 9.6)."""
-        text = self.observer.opening(self.start().state, "\0" if with_task else None)
-        # The task is put in last: a published description is printed as it is.
-        return self.styled(text).replace("\0", self.description)
+        task = self.description if with_task else None
+        return self._observed(self.observer.opening(self.start().state, task))
 
     def valid(
         self,
@@ -307,8 +301,17 @@ class Game:
             return self.styled(self.observer.table["stopped"])
         return self.styled(self.observer.failure(command.error or "parse"))
 
+    def command_text(self, text: str) -> str:
+        """A command as it is listed here, of one written in any way (``apple 1``)."""
+        command = normalize(text)
+        return self.styled(" ".join(command.split()))
+
     def styled(self, text: str) -> str:
         """`text` in this game's style."""
+        return reference_text(text) if self.style == "reference" else text
+
+    def _observed(self, text: str) -> str:
+        """An observation: as `styled`; in the published style, without runs of white space too."""
         return collapse(reference_text(text)) if self.style == "reference" else text
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from simulator.handmethat.actions import Action
-from simulator.handmethat.meanings.model import Utterance
+from simulator.handmethat.meanings.naming import display_name
 from simulator.handmethat.words import word
-from simulator.handmethat.world import HUMAN, State, World
+from simulator.handmethat.world import World
 
 Language = Literal["en", "zh"]
 
@@ -48,24 +47,3 @@ class Names:
 def type_word(name: str, language: Language) -> str:
     """The word for a type: in English its identifier, as in commands."""
     return name if language == "en" else word(name, language)
-
-
-def display_name(world: World, entity: int, language: Language) -> str:
-    """A name with size and colour of receptacles, and the identifier where there are several (spec 7.4)."""
-    if entity == HUMAN:
-        return "human"
-    kind = world.kinds[entity]
-    words = [type_word(kind.name, language)]
-    if kind.receptacle:
-        words = [word for word in (world.sizes[entity], world.colors[entity]) if word] + words
-    return " ".join(words) + ("" if world.alone(entity) else f" ({world.names[entity]})")
-
-
-def render_action(world: World, state: State, action: Action, language: Language) -> str:
-    """What the human did, one sentence."""
-    return f"Human {action.name}: {', '.join(map(world.name, action.args))}."
-
-
-def render_utterance(world: World, state: State, utterance: Utterance, language: Language, seed: int) -> str:
-    """What the human said."""
-    return f"{utterance.quest} {dict(utterance.description)}"

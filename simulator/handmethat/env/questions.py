@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from simulator.handmethat.env.asking import Mention, Question, read_question, table
-from simulator.handmethat.env.naming import Language, display_name
+from simulator.handmethat.env.naming import Language
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
+from simulator.handmethat.meanings.naming import display_name
 from simulator.handmethat.task import Task
 from simulator.handmethat.words import all_words, state_word, word
 from simulator.handmethat.world import World, bit_set, entities

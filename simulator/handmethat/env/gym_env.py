@@ -1,0 +1,254 @@
+"""HandMeThat as a Gymnasium environment: ``gymnasium.make("askback/HandMeThat-v0", tasks=…)`` (spec 9).
+
+`HandMeThat` keeps nothing of its own but the value of where the episode stands; the rules are `Game`'s.
+"""
+
+from __future__ import annotations
+
+import string
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import gymnasium
+from gymnasium import spaces
+
+from simulator.errors import InputError
+from simulator.handmethat.env.demos import expert_commands
+from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
+from simulator.handmethat.env.naming import Language
+from simulator.handmethat.env.source import task_source
+from simulator.handmethat.env.structured import StructuredObserver, structured_space
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode
+
+GIVE_UP: Final = "stop"
+_LONGEST_TEXT: Final = 65_536
+_LONGEST_COMMAND: Final = 256
+_GAMES_KEPT: Final = 16
+_CHINESE: Final = "".join(map(chr, (*range(0x2010, 0x2027), *range(0x3000, 0x3020), *range(0x4E00, 0xA000))))
+_FULL_WIDTH: Final = "".join(map(chr, range(0xFF01, 0xFF5F)))
+
+Observation = Literal["text", "structured"]
+
+
+class _Prepared(NamedTuple):
+    game: Game
+    demo: tuple[str, ...]
+    arrays: StructuredObserver | None
+
+
+class HandMeThat(gymnasium.Env[Any, str]):
+    """A robot helps a human in a household.
+
+    An action is a command in words. An observation is a text: the opening, then a confirmation of each
+    command (the view is in ``info``); or, structured, a dictionary of arrays (`structured_space`).
+
+    ``info`` holds ``look`` (the view), ``inv`` (what the robot holds, and the task), ``valid`` (commands),
+    ``moves``, ``score`` (running sum), ``paper_score`` (with the fixed score of failures),
+    ``question_cost``, ``next_expert_action`` (counted by moves, not by what the robot did; ``stop`` when
+    they are used up), ``success``, ``kind`` and ``error`` of the last command, ``task`` (its id) and
+    ``level``. Texts are empty without `render_text`.
+
+    Args:
+        tasks: see `source.task_source`; the built-in ones by default.
+        split: of a folder with a split file.
+        mode: what the robot sees: ``partial`` or ``full``.
+        limit: commands after which an episode is truncated.
+        observation: ``text`` or ``structured``.
+        commands: the list in ``info``: ``listed``, ``strict``, or None for none.
+        extended: look, inventory, help and the questions are listed too (never by default).
+        reference: the published program's ways: its text (B15), lids of empty receptacles not listed
+            (B11), lids at the current place hide things in full mode (12.1 #25).
+        append_view: the view is part of the observation (12.1 #26).
+        costs: points.
+        shaping: every time the robot follows the demonstration's next command, its reward is 10 times the
+            number of those followed (9.5); the score is not changed.
+        language: of texts.
+        render_text: texts are made; without them a step is several times faster.
+        render_mode: ``ansi``: `render` returns the last observation and the view.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
+
+    def __init__(
+        self,
+        tasks: str | Path | Task | Sequence[Task] = "builtin",
+        *,
+        split: str | None = None,
+        mode: Mode = "partial",
+        limit: int = LIMIT,
+        observation: Observation = "text",
+        commands: CommandList | None = "listed",
+        extended: bool = False,
+        reference: bool = False,
+        append_view: bool = False,
+        costs: Costs | None = None,
+        shaping: bool = False,
+        language: Language = "en",
+        render_text: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        if mode not in ("partial", "full"):
+            raise InputError(f"mode {mode!r}: must be 'partial' or 'full'")
+        if limit < 1:
+            raise InputError(f"limit {limit}: must be 1 or more")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise InputError(f"render_mode {render_mode!r}: must be 'ansi' or None")
+        self._source = task_source(tasks, split)
+        self._mode, self._limit, self._costs, self._language = mode, limit, costs, language
+        self._reference, self._append_view, self._shaping = reference, append_view, shaping
+        self._commands, self._extended, self._text = commands, extended, render_text
+        self._structured = observation == "structured"
+        self.render_mode = render_mode
+        text, command = _text_spaces(language)
+        self.action_space = command
+        self.observation_space = structured_space(text) if self._structured else text
+        self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
+        self._current: _Prepared | None = None
+        self._state: GameState | None = None
+        self._followed = 0
+        self._said = ""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: of the choice of tasks.
+            options: ``task``: a `Task`, a task's id, or its number; drawn uniformly without.
+
+        Raises:
+            InputError: if there is no such task.
+        """
+        super().reset(seed=seed)
+        task = self._choose((options or {}).get("task"))
+        self._current = self._prepare(task)
+        game = self._current.game
+        self._state, self._followed = game.start(), 0
+        self._said = game.opening() if self._text else ""
+        return self._observation(), self._info("", None)
+
+    def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Give a command; nonsense changes nothing and is charged.
+
+        Raises:
+            ValueError: if the episode is over.
+        """
+        (game, demo, _), before = self._now()
+        outcome = game.act(before, action)
+        self._state = outcome.game
+        self._said = outcome.observation
+        if self._append_view and self._text and not outcome.done:
+            between = " " if self._reference else "\n"
+            self._said = f"{outcome.observation}{between}{game.look(outcome.game)}"
+        reward = float(outcome.reward + self._bonus(game, demo, outcome))
+        terminated = outcome.game.success or outcome.game.stopped
+        info = self._info(outcome.kind, outcome.error)
+        return self._observation(), reward, terminated, outcome.game.truncated, info
+
+    def render(self) -> str | None:
+        """The last observation and the view; None without ``ansi``."""
+        if self.render_mode != "ansi":
+            return None
+        (game, _, _), state = self._now()
+        return f"{self._said}\n{game.look(state)}".strip()
+
+    def _now(self) -> tuple[_Prepared, GameState]:
+        if self._current is None or self._state is None:
+            raise gymnasium.error.ResetNeeded("Call reset before step or render.")
+        return self._current, self._state
+
+    def _choose(self, wanted: Task | str | int | None) -> Task:
+        if isinstance(wanted, Task):
+            return wanted
+        if isinstance(wanted, str):
+            return self._source.named(wanted)
+        count = len(self._source)
+        if wanted is None:
+            return self._source.task(int(self.np_random.integers(count)))
+        if not 0 <= wanted < count:
+            raise InputError(f"options task {wanted}: there are tasks 0 to {count - 1}")
+        return self._source.task(wanted)
+
+    def _prepare(self, task: Task) -> _Prepared:
+        """What is needed to play a task, kept for a while: its words need not be made twice."""
+        kept = self._prepared.get(task.id)
+        if kept is None or kept.game.task is not task:
+            game = Game(
+                task,
+                mode=self._mode,
+                limit=self._limit,
+                costs=self._costs,
+                language=self._language,
+                style="reference" if self._reference else "readable",
+                quirk=self._reference,
+                text=self._text,
+            )
+            demo = task.demo or expert_commands(task, task.seed) or ()
+            arrays = (
+                StructuredObserver(task.world, self._mode, quirk=self._reference)
+                if self._structured
+                else None
+            )
+            kept = _Prepared(game, tuple(map(game.command_text, demo)), arrays)
+            self._prepared[task.id] = kept
+            if len(self._prepared) > _GAMES_KEPT:
+                self._prepared.popitem(last=False)
+        return kept
+
+    def _bonus(self, game: Game, demo: tuple[str, ...], outcome: Outcome) -> int:
+        if not self._shaping or self._followed >= len(demo):
+            return 0
+        if outcome.command != game.reader.read(demo[self._followed]):
+            return 0
+        self._followed += 1
+        return 10 * self._followed
+
+    def _observation(self) -> Any:
+        (game, _, arrays), now = self._now()
+        if arrays is None:
+            return self._said
+        return {**arrays.arrays(now.state), "task": game.description if self._text else ""}
+
+    def _info(self, kind: str, error: str | None) -> dict[str, Any]:
+        (game, demo, _), now = self._now()
+        over = game.observer.table["over"] if self._text and now.done else ""
+        texts = self._text and not now.done
+        return {
+            "look": game.look(now) if texts else over,
+            "inv": game.inventory(now) if texts else over,
+            "valid": self._valid(game, now),
+            "moves": now.moves,
+            "score": now.score,
+            "paper_score": game.paper_score(now),
+            "question_cost": now.question_cost,
+            "next_expert_action": demo[now.moves] if now.moves < len(demo) else GIVE_UP,
+            "success": now.success,
+            "kind": kind,
+            "error": error or "",
+            "task": game.task.id,
+            "level": game.task.level,
+        }
+
+    def _valid(self, game: Game, now: GameState) -> list[str]:
+        if self._commands is None:
+            return []
+        if now.done:
+            # As published: three words that mean nothing.
+            return ["it", "is", "over"]
+        found = game.valid(now, self._commands, extended=self._extended, reference=self._reference)
+        return list(found)
+
+
+def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:
+    """The spaces of observations and of commands."""
+    letters = string.ascii_letters + string.digits + string.punctuation + " "
+    if language != "en":
+        letters += _CHINESE + _FULL_WIDTH
+    return (
+        spaces.Text(_LONGEST_TEXT, min_length=0, charset=letters + "\n"),
+        spaces.Text(_LONGEST_COMMAND, min_length=0, charset=letters),
+    )
