@@ -25,7 +25,7 @@ from simulator.handmethat.meanings.model import (
     Quest,
     Specifier,
     Utterance,
-    matching,
+    extension,
 )
 from simulator.handmethat.meanings.prior import Floats, Pool, bit_rows
 from simulator.handmethat.profiles import Profile
