@@ -1,0 +1,46 @@
+"""Work in several processes: results in the order of the jobs, nothing hangs, nobody stays behind."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import signal
+from collections.abc import Iterator
+from operator import neg
+
+import pytest
+
+from simulator.handmethat.workers import WorkerFailed, in_order
+
+
+def test_results_come_in_the_order_of_the_jobs() -> None:
+    assert list(in_order(neg, iter(range(50)), 1)) == [-i for i in range(50)]
+    assert list(in_order(neg, iter(range(50)), 2)) == [-i for i in range(50)]
+    assert list(in_order(neg, iter(()), 2)) == []
+    assert not multiprocessing.active_children()
+
+
+def test_jobs_are_made_only_when_somebody_is_free_for_them() -> None:
+    made: list[int] = []
+
+    def jobs() -> Iterator[int]:
+        for i in itertools.count():
+            made.append(i)
+            yield i
+
+    results = in_order(neg, jobs(), 2)
+    assert list(itertools.islice(results, 40)) == [-i for i in range(40)]
+    results.close()  # type: ignore[attr-defined]
+    assert len(made) < 60
+    assert not multiprocessing.active_children()
+
+
+def test_what_a_worker_raises_is_told() -> None:
+    with pytest.raises(WorkerFailed, match="invalid literal for int"):
+        list(in_order(int, iter(["1", "no"]), 2))
+    assert not multiprocessing.active_children()
+
+
+def test_a_worker_that_is_killed_is_told() -> None:
+    with pytest.raises(WorkerFailed, match="by signal 9"):
+        list(in_order(signal.raise_signal, iter([signal.SIGKILL]), 2))
