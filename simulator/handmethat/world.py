@@ -106,6 +106,17 @@ class World:
         return MappingProxyType({name: i for i, name in enumerate(self.names)})
 
     @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The name of each in commands: ``type#k``, or the bare type if it is the only one (spec 9.4)."""
+        count: dict[str, int] = {}
+        for kind in self.kinds:
+            count[kind.name] = count.get(kind.name, 0) + 1
+        return tuple(
+            name if count[kind.name] > 1 else kind.name
+            for name, kind in zip(self.names, self.kinds, strict=True)
+        )
+
+    @cached_property
     def masks(self) -> MappingProxyType[str, BitSet]:
         """Bit sets of the entities with an ability, of a class, a subclass, a type, a colour, a size.
 

@@ -58,11 +58,7 @@ class Reader:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._entities: dict[str, int] = {}
-        for entity, kind in enumerate(world.kinds):
-            if world.alone(entity):
-                self._entities[kind.name] = entity
-        self._entities |= world.index
+        self._entities = {label: entity for entity, label in enumerate(world.labels)} | world.index
         self._entities[HUMAN_WORD] = HUMAN
         self._known: dict[str, Command] = {}
 

@@ -42,7 +42,7 @@ def expert_demo(task: Task, seed: int, *, style: TextStyle = "reference") -> Dem
     if commands is None:
         return None
     full = Game(task, mode="full", style=style)
-    partial = Game(task, mode="partial", style=style)
+    partial = full.in_mode("partial")
     commands = tuple(map(full.styled, commands))
     of_full, of_partial = _history(full, commands), _history(partial, commands)
     if of_full is None or of_partial is None:

@@ -7,6 +7,7 @@ is random here and nothing is kept that could change an outcome, so a state may 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
@@ -129,7 +130,7 @@ class Game:
         costs: points.
         language: of all texts; commands are English words always.
         style: ``reference``: texts as the published wrapper prints them (B15).
-        quirk: see `Observer`.
+        quirk: see `Observer.view`.
         text: whether outcomes have observations; without them a step is several times faster.
     """
 
@@ -152,10 +153,17 @@ class Game:
         self._reached = success_test(task.world, task.meaning.quest, task.in_meaning)
         self._domain = domain("robot")
 
+    def in_mode(self, mode: Mode) -> Game:
+        """The same game as seen in `mode`; both share the words that have been made."""
+        other = copy(self)
+        other.observer = self.observer
+        other.mode = mode
+        return other
+
     @cached_property
     def observer(self) -> Observer:
         """Puts states into words."""
-        return Observer(self.task.world, self.language, self.mode, quirk=self.quirk)
+        return Observer(self.task.world, self.language)
 
     @cached_property
     def offers(self) -> Offers:
@@ -220,7 +228,10 @@ class Game:
 
     def look(self, game: GameState) -> str:
         """The view now."""
-        return self.styled(self.observer.view(game.state))
+        return self.styled(self._view(game.state))
+
+    def _view(self, state: State) -> str:
+        return self.observer.view(state, self.mode, quirk=self.quirk)
 
     def inventory(self, game: GameState) -> str:
         """What the robot holds, and the task again."""
@@ -229,7 +240,8 @@ class Game:
     def opening(self, *, with_task: bool = True) -> str:
         """What the robot reads first; without the task as histories have it (spec 9.6)."""
         task = self.description if with_task else None
-        return self._observed(self.observer.opening(self.start().state, task))
+        state = self.start().state
+        return self._observed(self.observer.opening(state, task, self._view(state)))
 
     def valid(
         self,

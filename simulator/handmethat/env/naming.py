@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from simulator.handmethat.meanings.naming import display_name
@@ -10,14 +9,6 @@ from simulator.handmethat.words import word
 from simulator.handmethat.world import World
 
 Language = Literal["en", "zh"]
-
-
-def command_labels(world: World) -> tuple[str, ...]:
-    """The name of each entity in commands: its type if nothing else has it, else ``type#k`` (spec 9.4)."""
-    many = {kind.name: not world.alone(i) for i, kind in enumerate(world.kinds)}
-    return tuple(
-        name if many[kind.name] else kind.name for name, kind in zip(world.names, world.kinds, strict=True)
-    )
 
 
 class Names:
@@ -29,7 +20,7 @@ class Names:
 
     def __init__(self, world: World, language: Language) -> None:
         self._world, self._language = world, language
-        self.labels: Sequence[str] = command_labels(world)
+        self.labels = world.labels
         self._displayed: dict[int, str] = {}
 
     def word(self, entity: int) -> str:

@@ -53,14 +53,10 @@ class Observer:
     Args:
         world: the household.
         language: of the words.
-        mode: what the robot may see.
-        quirk: in full mode, lids hide things at the current place (12.1 #25).
     """
 
-    def __init__(
-        self, world: World, language: Language = "en", mode: Mode = "partial", *, quirk: bool = False
-    ) -> None:
-        self.world, self.language, self.mode, self.quirk = world, language, mode, quirk
+    def __init__(self, world: World, language: Language = "en") -> None:
+        self.world, self.language = world, language
         self.names = Names(world, language)
         self.table = wording(language)
         self._receptacles = world.of("receptacle")
@@ -69,14 +65,20 @@ class Observer:
         self._nouns: dict[int, str] = {}
         self._things: dict[tuple[object, ...], str] = {}
 
-    def view(self, state: State) -> str:
-        """What the robot sees now."""
-        at, everything = state.at, self.mode == "full"
+    def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
+        """What the robot sees now.
+
+        Args:
+            state: of the household.
+            mode: what it may see.
+            quirk: in full mode, lids hide things at the current place (12.1 #25).
+        """
+        at, everything = state.at, mode == "full"
         lines = []
         if at == HUMAN:
             lines.append(self.table["with_human"])
         else:
-            lines.append(self._place("here", state, at, lids=not everything or self.quirk))
+            lines.append(self._place("here", state, at, lids=not everything or quirk))
         if everything:
             places = [place for place in self.world.locations if place != at]
             lines += [self._place("there", state, place, lids=False) for place in places]
@@ -97,13 +99,13 @@ class Observer:
         things = self.table["between_things"].join([self.table["human_thing"], *articles])
         return str(self.table["room"].format(things=things))
 
-    def opening(self, state: State, task: str | None) -> str:
+    def opening(self, state: State, task: str | None, view: str) -> str:
         """What the robot reads first; without `task` (its description) as histories have it (spec 9.6)."""
         table, at = self.table, self._noun(state.at)
         lines = [table["greeting"], self.room()]
         if task is not None:
             lines.append(task)
-        return "\n".join([*lines, table["start"].format(place=at), self.view(state), table["closing"]])
+        return "\n".join([*lines, table["start"].format(place=at), view, table["closing"]])
 
     def confirmation(self, command: Command) -> str:
         """That an action has been carried out."""
@@ -155,7 +157,7 @@ class Observer:
         return " ".join(sentences) if self.language == "en" else "".join(sentences)
 
     def _header(self, key: str, state: State, place: int) -> str:
-        bits = tuple(field >> place & 1 for field in state[_FIRST:_LAST])  # type: ignore[operator]
+        bits = tuple([field >> place & 1 for field in state[_FIRST:_LAST]])  # type: ignore[operator]
         found = self._things.get((key, place, bits))
         if found is None:
             words = self.state_words(state, place)
@@ -184,7 +186,7 @@ class Observer:
         return found
 
     def _thing(self, state: State, entity: int) -> str:
-        bits = tuple(field >> entity & 1 for field in state[_FIRST:_LAST])  # type: ignore[operator]
+        bits = tuple([field >> entity & 1 for field in state[_FIRST:_LAST]])  # type: ignore[operator]
         found = self._things.get((entity, bits))
         if found is None:
             words, noun = self.state_words(state, entity), self._noun(entity)

@@ -11,7 +11,6 @@ from typing import Final
 
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import HUMAN_WORD, Reader
-from simulator.handmethat.env.naming import command_labels
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
 
@@ -50,7 +49,7 @@ class _Writer:
     def __init__(self, world: World, state: State) -> None:
         self.world, self.state = world, state
         self.commands: list[str] = []
-        self.labels = command_labels(world)
+        self.labels = world.labels
         self._reader = Reader(world)
 
     def write(self, text: str) -> None:

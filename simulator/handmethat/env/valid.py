@@ -12,7 +12,7 @@ from typing import Final
 
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import HUMAN_WORD, Reader
-from simulator.handmethat.env.naming import Language, command_labels
+from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.questions import official_questions
 from simulator.handmethat.world import HUMAN, NOTHING, State, World, bit_set, entities
 
@@ -31,7 +31,7 @@ class Offers:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._labels = command_labels(world)
+        self._labels = world.labels
         self._reader = Reader(world)
         self._schemas = domain("robot")
         self._moves = (
