@@ -21,7 +21,7 @@ def describe_goal(goal: Goal, language: str) -> tuple[str, ...]:
 
 
 def describe_subgoal(subgoal: Subgoal, language: str) -> str:
-    """What one subgoal asks for: ``Every apple is sliced and in jar #0.``
+    """What one subgoal asks for, as a sentence like ``Every apple is sliced and in jar #0``.
 
     Raises:
         InputError: as `describe_goal` does.
@@ -34,7 +34,7 @@ def describe_subgoal(subgoal: Subgoal, language: str) -> str:
         facts.append(wording["states"].format(states=_states(wording, subgoal.of_x, language)))
     if subgoal.relation:
         facts.append(wording[subgoal.relation].format(y=_place(wording, subgoal, language)))
-    line = wording["line"][subgoal.form].format(x=x, **{"is": wording["joint"]["is"].join(facts)})
+    line: str = wording["line"][subgoal.form].format(x=x, **{"is": wording["joint"]["is"].join(facts)})
     if subgoal.y and subgoal.of_y and subgoal.form not in ANYWHERE:
         y = _term(wording, subgoal.y, False, language)
         states = _states(wording, subgoal.of_y, language)

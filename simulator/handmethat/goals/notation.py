@@ -10,8 +10,8 @@ from simulator.errors import InputError
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Form, Requirement
 from simulator.handmethat.hierarchy import STATES, Hierarchy, Relation, hierarchy
 
-# What a slot is filled with: a location, a given type, a type drawn of a subclass, a thing of a given type, or
-# a thing of the type that is drawn once for a subclass.
+# What a slot is filled with: a location, a given type, a type drawn of a subclass, a thing of a given type,
+# or a thing of the type that is drawn once for a subclass.
 SlotKind = Literal["location", "type", "drawn", "thing", "drawn thing"]
 _FORMS: Final[tuple[Form, ...]] = get_args(Form)
 _RELATIONS: Final[dict[str, Relation]] = {"in": "inside", "on": "ontop"}
@@ -70,7 +70,9 @@ class _Reader:
     def read(self) -> tuple[Pattern, ...]:
         form = self._form(self._take())
         terms, shared = self._terms()
-        y, relation, of_y = None, None, ()
+        y: Slot | None = None
+        relation: Relation | None = None
+        of_y: tuple[Requirement, ...] = ()
         if form not in _WITHOUT_PLACE:
             relation = self._relation(self._take())
             y = self._slot(self._take())

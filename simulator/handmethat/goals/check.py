@@ -1,0 +1,92 @@
+"""Whether a goal is reached (spec 4.1), by bit sets and the few things of a type.
+
+What must not hold (``not dusty``) is true of things that cannot have that state at all; what must hold is
+false of them. A goal for all of a type that the household lacks is reached.
+"""
+
+from __future__ import annotations
+
+from simulator.handmethat.goals.model import Goal, Requirement, Subgoal
+from simulator.handmethat.world import BitSet, State, World, entities
+
+
+def goal_holds(world: World, state: State, goal: Goal) -> bool:
+    """Whether every subgoal holds.
+
+    Raises:
+        InputError: if the goal names a thing that is not in the household.
+    """
+    return all(holds(world, state, subgoal) for subgoal in goal.subgoals)
+
+
+def holds(world: World, state: State, subgoal: Subgoal) -> bool:
+    """Whether a subgoal holds.
+
+    Raises:
+        InputError: if it names a thing that is not in the household.
+    """
+    match subgoal.form:
+        case "BE" | "BE-ALL":
+            return _all_meet(state, _about(world, subgoal), subgoal.of_x)
+        case "ALL" | "THE":
+            return _all_lie_well(world, state, subgoal, world.entity(subgoal.y or ""))
+        case "SOME":
+            return _some_lies_well(world, state, subgoal, world.entity(subgoal.y or ""))
+        case "ALL-SAME" | "THE-ANY":
+            places = entities(world.of(subgoal.y or ""))
+            return any(_all_lie_well(world, state, subgoal, place) for place in places)
+        case "ALL-ANY":
+            return _all_lie_somewhere(world, state, subgoal)
+
+
+def _about(world: World, subgoal: Subgoal) -> BitSet:
+    """The things that x stands for."""
+    if subgoal.form in ("BE", "THE", "THE-ANY"):
+        return 1 << world.entity(subgoal.x)
+    return world.of(subgoal.x)
+
+
+def _all_meet(state: State, of: BitSet, required: tuple[Requirement, ...]) -> bool:
+    return all(not of & ~_with(state, name, wanted) for name, wanted in required)
+
+
+def _with(state: State, name: str, wanted: bool) -> BitSet:
+    bits: BitSet = getattr(state, name)
+    return bits if wanted else ~bits
+
+
+def _all_lie_well(world: World, state: State, subgoal: Subgoal, place: int) -> bool:
+    """Whether all of x lie in or on `place`, with what is required of them and of it."""
+    about = _about(world, subgoal)
+    if not about:
+        # What is required of the place is required together with its lying there (see the formulas).
+        return True
+    if world.kinds[place].relation != subgoal.relation:
+        return False
+    where = state.place
+    if any(where[one] != place for one in entities(about)):
+        return False
+    return _all_meet(state, about, subgoal.of_x) and _all_meet(state, 1 << place, subgoal.of_y)
+
+
+def _some_lies_well(world: World, state: State, subgoal: Subgoal, place: int) -> bool:
+    if world.kinds[place].relation != subgoal.relation or not _all_meet(state, 1 << place, subgoal.of_y):
+        return False
+    where = state.place
+    return any(
+        where[one] == place and _all_meet(state, 1 << one, subgoal.of_x)
+        for one in entities(world.of(subgoal.x))
+    )
+
+
+def _all_lie_somewhere(world: World, state: State, subgoal: Subgoal) -> bool:
+    """Whether each of x lies in or on some y, one that meets what is required of y."""
+    about = _about(world, subgoal)
+    places = world.of(subgoal.y or "")
+    for one in entities(about):
+        place = state.container(one)
+        if place < 0 or not places >> place & 1 or world.kinds[place].relation != subgoal.relation:
+            return False
+        if not _all_meet(state, 1 << place, subgoal.of_y):
+            return False
+    return _all_meet(state, about, subgoal.of_x)
