@@ -19,8 +19,11 @@ Layout = dict[str, Any]
 
 def find_layout(ours: Any, theirs: Any) -> Layout | None:
     """What `apply_layout` needs to make `theirs` out of `ours`."""
+    # Unlike ==, the text tells true from 1 and one order of keys from another, and is as fast.
+    if repr(ours) == repr(theirs):
+        return None
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
-        return None if _same(ours, theirs) else {"is": theirs}
+        return {"is": theirs}
     found: Layout = {}
     if without := [key for key in ours if key not in theirs]:
         found["without"] = without
@@ -52,13 +55,3 @@ def apply_layout(ours: Any, layout: Layout | None) -> Any:
     if not order:
         return made
     return {key: made[key] for key in order if key in made} | made
-
-
-def _same(ours: Any, theirs: Any) -> bool:
-    """Equality of JSON values, in which true is not 1, and the order of keys counts."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        pairs = zip(ours.items(), theirs.items(), strict=False)
-        return len(ours) == len(theirs) and all(a == c and _same(b, d) for (a, b), (c, d) in pairs)
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
-    return type(ours) is type(theirs) and bool(ours == theirs)
