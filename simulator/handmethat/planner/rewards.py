@@ -1,0 +1,138 @@
+"""What help is worth: the reward of each grounding of a quest, and the useful ones, A(G) (spec 6.3).
+
+A grounding stands for an abstract action of the robot, which lands at once what the human asks for. Its
+reward is the negative cost-to-go of where that leads. Only what the goal is about (`Targets`) is weighed:
+nothing else changes anything for the goal, so it is worth what the rest of the human's plan is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
+
+from simulator.handmethat.actions import domain
+from simulator.handmethat.goals.check import goal_holds
+from simulator.handmethat.goals.model import Goal
+from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
+from simulator.handmethat.planner.around import Around
+from simulator.handmethat.planner.cost import CostToGo
+from simulator.handmethat.planner.exact import ExactSearch
+from simulator.handmethat.planner.landing import action_for, groundings, landed
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.profiles import Profile
+from simulator.handmethat.world import BitSet, State, World, bit_set, entities
+
+# The reward where the estimate is 0 and the goal does not hold.
+_DECEPTIVE: Final = -1000.0
+
+
+class Rewards(NamedTuple):
+    """What help is worth.
+
+    Attributes:
+        values: R of every grounding that was weighed; things in the order of creation.
+        useful: A(G), in the same order.
+        before: the cost-to-go of the state itself, h0.
+        missing: R of every other grounding.
+    """
+
+    values: Mapping[Grounding, float]
+    useful: tuple[Grounding, ...]
+    before: int = 0
+    missing: float = 0.0
+
+
+def rewards(
+    world: World, state: State, goal: Goal, targets: Targets, quest: Quest, rest: int, profile: Profile
+) -> Rewards:
+    """What every grounding of `quest` is worth in `state`.
+
+    Args:
+        world: the household.
+        state: when the human asks: waiting, with an empty hand.
+        goal: what the human is up to.
+        targets: what the goal is about.
+        quest: the quest type.
+        rest: how many actions of the human's plan are left.
+        profile: how costs are had and what counts as useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5).
+
+    Raises:
+        SearchLimitError: with exact costs, if the goal is too large for an exact search.
+    """
+    costs: _Costs
+    if profile.exact_costs:
+        costs = _Exact(world, state, goal, targets)
+    else:
+        costs = _Estimated(world, state, goal, targets, quest)
+    bonus = profile.bring_bonus if quest == "bring_me" else 0
+    before, missing = costs.before, -float(rest)
+    aimed_at = _aimed_at(world, targets, profile)
+    others = targets.grounded & world.of("movable") if profile.untargeted_may_help else 0
+    values: dict[Grounding, float] = {}
+    useful = []
+    for grounding in groundings(world, state, quest, aimed_at | others, targets.position):
+        if not aimed_at >> grounding[0] & 1:
+            values[grounding] = missing
+            if -rest > -before:
+                useful.append(grounding)
+            continue
+        after = costs.after(grounding)
+        value = float(bonus - after) if after else _at_the_end(world, state, goal, grounding)
+        values[grounding] = value
+        if after < before if profile.strict else value > -before:
+            useful.append(grounding)
+    return Rewards(values, tuple(useful), before, missing)
+
+
+def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:
+    """The things with which help may be worth something."""
+    aimed_at = targets.movable
+    if profile.substring_targets:
+        names = [world.names[one] for one in entities(aimed_at)]
+        hits = (one for one in entities(targets.grounded) if any(name in world.names[one] for name in names))
+        aimed_at |= bit_set(hits) & world.of("movable")
+    if profile.locations_count:
+        aimed_at |= bit_set(targets.position) & world.of("LOCATION")
+    return aimed_at
+
+
+def _at_the_end(world: World, state: State, goal: Goal, grounding: Grounding) -> float:
+    after = landed(world, state, grounding)
+    return 0.0 if after is not None and goal_holds(world, after, goal) else _DECEPTIVE
+
+
+class _Costs(Protocol):
+    before: int
+
+    def after(self, grounding: Grounding) -> int:
+        """The cost-to-go of where `grounding` leads."""
+        ...
+
+
+class _Estimated:
+    def __init__(self, world: World, state: State, goal: Goal, targets: Targets, quest: Quest) -> None:
+        self._world, self._state, self._schemas = world, state, domain("teleport")
+        costs = CostToGo(world, goal, targets)
+        self.before = costs.cost(state)
+        self._around = Around(costs, state, full=quest == "bring_me")
+
+    def after(self, grounding: Grounding) -> int:
+        entity, argument = grounding
+        if argument is None:
+            return self._around.held(entity)
+        if argument not in VERBS:
+            return self._around.placed(entity, self._world.index[argument])
+        name, args = action_for(self._world, self._state, grounding)
+        return self._around.changed(entity, self._schemas[name].apply(self._state, args))
+
+
+class _Exact:
+    def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
+        self._world, self._state = world, state
+        self._search = ExactSearch(world, goal, targets)
+        self.before = self._search.cost(state._replace(waiting=False))
+
+    def after(self, grounding: Grounding) -> int:
+        after = landed(self._world, self._state, grounding)
+        assert after is not None, grounding
+        return self._search.cost(after)
