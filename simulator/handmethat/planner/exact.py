@@ -1,0 +1,236 @@
+"""Plans by search over grounded operators: as published, and shortest ones (spec 5.2, 12.1 no. 5 and 7).
+
+`best_first` searches as the published program does. `shortest_plan` is an A* search with the bound of
+`exact_bound`; it is exponential in what a goal asks for, so it counts its steps and gives up with
+`SearchLimitError`. What it manages is said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final
+
+from simulator.errors import AskbackError
+from simulator.handmethat.actions import Action
+from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.planner.exact_bound import LowerBound
+from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
+from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
+from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Wanted, wanted
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.world import State, World
+
+_WEIGHT_OF_LENGTH: Final = 0.7
+_DEEPEST: Final = 1000
+_BEST_FIRST_LIMIT: Final = 100_000
+_SHORTEST_LIMIT: Final = 5_000
+
+
+class SearchLimitError(AskbackError):
+    """A search has looked at as many states as it may; the message says what to do."""
+
+
+def best_first(
+    world: World,
+    state: State,
+    goal: Subgoal | Goal,
+    targets: Targets,
+    limit: int = _BEST_FIRST_LIMIT,
+) -> tuple[Action, ...] | None:
+    """A plan by eager best-first search with priority h + 0.7 g and the FF heuristic (spec 5.2(3)).
+
+    A state is looked at once, on the first way that leads to it. Of equal priorities the older goes first.
+
+    Args:
+        world: the household.
+        state: where the plan starts.
+        goal: one subgoal, or a whole goal at once.
+        targets: what the plan may use (`find_targets`).
+        limit: most states whose successors are looked at.
+
+    Returns:
+        The actions, none if the goal holds already; None if there is no plan.
+
+    Raises:
+        SearchLimitError: if `limit` is reached.
+    """
+    grounding = ground(world, targets.grounded)
+    aim, start = wanted(grounding, _subgoals(goal)), grounding.encode(state)
+    if aim.holds(start):
+        return ()
+    if is_contradictory(grounding, aim):
+        return None
+    operators = relevant_operators(grounding.operators, start, aim)
+    graph, moves = RelaxedGraph(operators), _Successors(grounding, operators)
+    came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
+    ages = count()
+    queue = [(0.0, next(ages), 0, start)]
+    expanded = 0
+    while queue:
+        _, _, depth, facts = heappop(queue)
+        if aim.holds(facts):
+            return _trace(came, facts)
+        if depth == _DEEPEST:
+            continue
+        expanded = _counted(expanded, limit)
+        for operator in moves.of(facts):
+            after = operator.apply(facts)
+            if after in came:
+                continue
+            came[after] = (facts, operator)
+            rest = graph.estimate(after, aim)
+            if rest < UNREACHABLE:
+                priority = rest + _WEIGHT_OF_LENGTH * (depth + 1)
+                heappush(queue, (priority, next(ages), depth + 1, after))
+    return None
+
+
+def shortest_plan(
+    world: World,
+    state: State,
+    subgoals: Sequence[Subgoal],
+    targets: Targets,
+    limit: int = _SHORTEST_LIMIT,
+) -> tuple[Action, ...] | None:
+    """A plan with the fewest actions after which all `subgoals` hold together.
+
+    Args:
+        world: the household.
+        state: where the plan starts.
+        subgoals: what must hold at the end.
+        targets: what the plan may use.
+        limit: most states whose successors are looked at.
+
+    Returns:
+        The actions; None if there is no plan.
+
+    Raises:
+        SearchLimitError: if `limit` is reached.
+    """
+    return ExactSearch(world, Goal(tuple(subgoals)), targets, limit).plan(state)
+
+
+def exact_cost(
+    world: World, state: State, goal: Subgoal | Goal, targets: Targets, limit: int = _SHORTEST_LIMIT
+) -> int:
+    """The fewest actions by which `goal` can be reached; `UNREACHABLE` if it cannot.
+
+    Raises:
+        SearchLimitError: if `limit` is reached.
+    """
+    return ExactSearch(world, goal, targets, limit).cost(state)
+
+
+class ExactSearch:
+    """Shortest plans for one goal from many states of a household."""
+
+    def __init__(
+        self, world: World, goal: Subgoal | Goal, targets: Targets, limit: int = _SHORTEST_LIMIT
+    ) -> None:
+        self._grounding = ground(world, targets.grounded)
+        self._goal = wanted(self._grounding, _subgoals(goal))
+        self._symmetry = Symmetry(self._grounding, self._goal)
+        self._limit = limit
+
+    def cost(self, state: State) -> int:
+        """The fewest actions from `state` to the goal; `UNREACHABLE` if there is no way.
+
+        Raises:
+            SearchLimitError: if the limit is reached.
+        """
+        plan = self.plan(state)
+        return UNREACHABLE if plan is None else len(plan)
+
+    def plan(self, state: State) -> tuple[Action, ...] | None:
+        """A shortest plan from `state`; None if there is none.
+
+        Raises:
+            SearchLimitError: if the limit is reached.
+        """
+        grounding, goal = self._grounding, self._goal
+        start = grounding.encode(state)
+        if goal.holds(start):
+            return ()
+        if is_contradictory(grounding, goal):
+            return None
+        operators = needed_operators(grounding, start, goal)
+        return _a_star(grounding, operators, start, goal, self._symmetry, self._limit)
+
+
+def is_contradictory(grounding: Grounding, goal: Wanted) -> bool:
+    """Whether the goal wants one thing in two places, so that no search is needed (spec 5.2(5))."""
+    return any((group & goal.facts).bit_count() > 1 for group in grounding.exclusive)
+
+
+def _a_star(
+    grounding: Grounding,
+    operators: Sequence[Operator],
+    start: Facts,
+    goal: Wanted,
+    symmetry: Symmetry,
+    limit: int,
+) -> tuple[Action, ...] | None:
+    """A* over states up to the exchange of like things; a state is opened anew on a shorter way."""
+    bound, moves = LowerBound(grounding, operators, goal), _Successors(grounding, operators)
+    came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
+    shortest = {symmetry.canonical(start): 0}
+    ages = count()
+    rest = bound.of(start)
+    queue = [(rest, rest, next(ages), start)] if rest < UNREACHABLE else []
+    expanded = 0
+    while queue:
+        total, rest, _, facts = heappop(queue)
+        if total - rest > shortest[symmetry.canonical(facts)]:
+            continue
+        if goal.holds(facts):
+            return _trace(came, facts)
+        expanded = _counted(expanded, limit)
+        length = total - rest + 1
+        for operator in moves.of(facts):
+            after = operator.apply(facts)
+            key = symmetry.canonical(after)
+            if shortest.get(key, UNREACHABLE) <= length:
+                continue
+            if (rest := bound.of(after)) < UNREACHABLE:
+                shortest[key] = length
+                came[after] = (facts, operator)
+                heappush(queue, (length + rest, rest, next(ages), after))
+    return None
+
+
+class _Successors:
+    """Which operators apply in a state, looked up by where the human stands."""
+
+    def __init__(self, grounding: Grounding, operators: Iterable[Operator]) -> None:
+        self._standing = grounding.exclusive[-1]
+        self._at: dict[Facts, list[Operator]] = {}
+        for operator in operators:
+            self._at.setdefault(operator.needs & self._standing, []).append(operator)
+
+    def of(self, facts: Facts) -> list[Operator]:
+        here = self._at.get(facts & self._standing, ())
+        return [operator for operator in here if operator.needs & facts == operator.needs]
+
+
+def _subgoals(goal: Subgoal | Goal) -> tuple[Subgoal, ...]:
+    return goal.subgoals if isinstance(goal, Goal) else (goal,)
+
+
+def _counted(expanded: int, limit: int) -> int:
+    if expanded >= limit:
+        raise SearchLimitError(
+            f"No plan among the first {limit} states; raise the limit, or take estimated costs for a goal "
+            "of this size."
+        )
+    return expanded + 1
+
+
+def _trace(came: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
+    """The actions that led to `facts`."""
+    actions = []
+    while (step := came[facts]) is not None:
+        facts, operator = step
+        actions.append(operator.action)
+    return tuple(reversed(actions))

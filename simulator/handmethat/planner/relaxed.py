@@ -1,0 +1,223 @@
+"""The FF heuristic, literally: a delete-relaxed graph by layers, and a plan drawn from it (spec 5.2(4)).
+
+The last step is shorter than it sounds. The published program goes through the layers from the top, picks
+operators that add a fact still needed there, and charges what these need to the layer where it first appears.
+Taking operators in their order, that picks for each fact needed exactly the first operator that adds it in
+the layer before its first one: an operator further down the order adds no fact that is still needed on its
+account, and one that also adds other facts is picked beside, not instead of, their first ones. So each fact
+keeps its first achiever, and the plan is what the goal's facts need through these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Final, NamedTuple
+
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Requirement, Subgoal
+from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.world import State, World, entities
+
+# The estimate where the goal cannot be reached.
+UNREACHABLE: Final = 10**9
+
+
+class Wanted(NamedTuple):
+    """A goal: all of `facts`, and of each of `choices` one member at least.
+
+    Attributes:
+        facts: the facts wanted.
+        choices: disjunctions; their members in the order of creation. An empty one cannot be met.
+    """
+
+    facts: Facts
+    choices: tuple[tuple[Wanted, ...], ...] = ()
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether the goal holds where `facts` do."""
+        if self.facts & facts != self.facts:
+            return False
+        return all(any(one.holds(facts) for one in choice) for choice in self.choices)
+
+    def first_met(self, facts: Facts) -> Facts:
+        """The facts by which the goal holds: of each disjunction the first member that is met."""
+        found = self.facts
+        for choice in self.choices:
+            found |= next(one.first_met(facts) for one in choice if one.holds(facts))
+        return found
+
+    def mentioned(self) -> Facts:
+        """Every fact that occurs in it."""
+        found = self.facts
+        for one in chain.from_iterable(self.choices):
+            found |= one.mentioned()
+        return found
+
+
+NEVER: Final = Wanted(0, ((),))
+
+
+class RelaxedGraph:
+    """The delete relaxation of some operators, whose order settles ties."""
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self.operators = tuple(operators)
+        by_adds: dict[Facts, list[tuple[Facts, int]]] = {}
+        for number, operator in enumerate(self.operators):
+            by_adds.setdefault(operator.adds, []).append((operator.needs, number))
+        self._groups = [(adds, _common(ways), ways) for adds, ways in by_adds.items()]
+
+    def estimate(self, facts: Facts, goal: Wanted) -> int:
+        """The number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
+        plan = self._plan(facts, goal)
+        return UNREACHABLE if plan is None else len(plan)
+
+    def plan(self, facts: Facts, goal: Wanted) -> tuple[Operator, ...] | None:
+        """The relaxed plan, in the order of the operators; None if even the relaxation has none."""
+        plan = self._plan(facts, goal)
+        return None if plan is None else tuple(self.operators[number] for number in sorted(plan))
+
+    def reachable(self, facts: Facts) -> Facts:
+        """Every fact that the relaxation reaches."""
+        return self._spread(facts, NEVER)[0]
+
+    def _plan(self, facts: Facts, goal: Wanted) -> set[int] | None:
+        reached, first = self._spread(facts, goal)
+        if not goal.holds(reached):
+            return None
+        operators, picked = self.operators, set[int]()
+        done, todo = facts, goal.first_met(reached) & ~facts
+        while todo:
+            fact = todo & -todo
+            number = first[fact]
+            picked.add(number)
+            done |= fact
+            todo = (todo | operators[number].needs) & ~done
+        return picked
+
+    def _spread(self, facts: Facts, goal: Wanted) -> tuple[Facts, dict[Facts, int]]:
+        """The facts of the first layer in which `goal` holds (else of the last), and each one's achiever.
+
+        Operators that add the same facts are tried together: the first that applies stands for all.
+        """
+        reached, first, pending = facts, dict[Facts, int](), self._groups
+        while not goal.holds(reached):
+            fired, waiting = [], []
+            for group in pending:
+                adds, common, ways = group
+                if adds & reached == adds:
+                    continue
+                if common & reached == common:
+                    for needs, number in ways:
+                        if needs & reached == needs:
+                            fired.append((number, adds))
+                            break
+                    else:
+                        waiting.append(group)
+                else:
+                    waiting.append(group)
+            if not fired:
+                break
+            fired.sort()
+            for number, adds in fired:
+                new = adds & ~reached
+                reached |= new
+                while new:
+                    fact = new & -new
+                    first[fact] = number
+                    new ^= fact
+            pending = waiting
+        return reached, first
+
+
+def estimate(world: World, state: State, goal: Goal | Subgoal, targets: Targets) -> int:
+    """The FF estimate of what `goal` still costs in `state`; `UNREACHABLE` if it cannot be had.
+
+    For many states of one household, keep a `Grounding` and a `RelaxedGraph` instead.
+
+    Args:
+        world: the household.
+        state: where it starts; while the human waits, nothing can be done.
+        goal: a goal or one subgoal.
+        targets: what may be used (`find_targets`).
+    """
+    grounding = ground(world, targets.grounded)
+    aim = wanted(grounding, goal.subgoals if isinstance(goal, Goal) else (goal,))
+    return RelaxedGraph(grounding.operators).estimate(grounding.encode(state), aim)
+
+
+def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Wanted:
+    """The conjunction of `subgoals` as facts (spec 4.1).
+
+    Raises:
+        ValueError: if a subgoal is about something over which nothing is grounded.
+    """
+    return _all_of([_subgoal(grounding, subgoal) for subgoal in subgoals])
+
+
+def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Wanted:
+    world = grounding.world
+    xs = _term(world, subgoal.x, subgoal.form in OF_A_TYPE)
+    if subgoal.form in ("BE", "BE-ALL"):
+        return _all_of([_be(grounding, x, subgoal.of_x) for x in xs])
+    if subgoal.y is None:
+        raise ValueError(f"A subgoal of form {subgoal.form} must say where {subgoal.x} should be.")
+    ys = _term(world, subgoal.y, subgoal.form in ANYWHERE)
+    met = {(x, y): _lie(grounding, subgoal, x, y) for x in xs for y in ys}
+    if subgoal.form == "SOME":
+        return _one_of([met[x, ys[0]] for x in xs])
+    if subgoal.form == "ALL-SAME":
+        return _one_of([_all_of([met[x, y] for x in xs]) for y in ys])
+    # In ALL and THE there is one y.
+    return _all_of([_one_of([met[x, y] for y in ys]) for x in xs])
+
+
+def _term(world: World, name: str, is_type: bool) -> tuple[int, ...]:
+    return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
+
+
+def _lie(grounding: Grounding, subgoal: Subgoal, x: int, y: int) -> Wanted:
+    if grounding.world.kinds[y].relation != subgoal.relation or x == y:
+        return NEVER
+    _check_grounded(grounding, x, y)
+    here = Wanted(grounding.atoms[("in", x, y)])
+    return _all_of([here, _be(grounding, x, subgoal.of_x), _be(grounding, y, subgoal.of_y)])
+
+
+def _be(grounding: Grounding, entity: int, requirements: tuple[Requirement, ...]) -> Wanted:
+    _check_grounded(grounding, entity)
+    facts = 0
+    for name, value in requirements:
+        if name in grounding.world.kinds[entity].states:
+            facts |= grounding.atoms[(name if value else f"not {name}", entity)]
+        elif value:
+            return NEVER
+    return Wanted(facts)
+
+
+def _check_grounded(grounding: Grounding, *some: int) -> None:
+    for one in some:
+        if not grounding.relevant >> one & 1:
+            name = grounding.world.name(one)
+            raise ValueError(f"The goal is about {name}, which is not among the targets that were given.")
+
+
+def _all_of(parts: Sequence[Wanted]) -> Wanted:
+    facts = 0
+    for part in parts:
+        facts |= part.facts
+    return Wanted(facts, tuple(choice for part in parts for choice in part.choices))
+
+
+def _one_of(parts: Sequence[Wanted]) -> Wanted:
+    possible = tuple(part for part in parts if () not in part.choices)
+    return possible[0] if len(possible) == 1 else Wanted(0, (possible,))
+
+
+def _common(ways: Sequence[tuple[Facts, int]]) -> Facts:
+    """What all of some operators need."""
+    common = ways[0][0]
+    for needs, _ in ways:
+        common &= needs
+    return common
