@@ -18,7 +18,6 @@ from simulator.handmethat.env.sight import visible
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
-from simulator.handmethat.world import entities
 from trees import Language
 
 # Why a command was not even tried: questions are not allowed (any more), or one thing has been taken already.
@@ -184,9 +183,7 @@ class Play:
     def _refused(self, before: GameState, command: str, why: Refusal) -> Step:
         cost = self.game.costs.command
         moves = before.moves + 1
-        after = before._replace(
-            moves=moves, score=before.score - cost, truncated=moves >= self.options.limit
-        )
+        after = before._replace(moves=moves, score=before.score - cost, truncated=moves >= self.options.limit)
         read = self.game.reader.read(command)
         outcome = Outcome(after, "invalid", "", -cost, None, "", read)
         return Step(command, outcome, why, over(after))
@@ -227,20 +224,3 @@ def over(game: GameState) -> Over:
     if game.stopped:
         return "stopped"
     return "limit" if game.truncated else ""
-
-
-def seen_so_far(play: Play, commands: Sequence[str]) -> int:
-    """Bit set of everything that the robot has seen up to now, what the human handled before included."""
-    world, mode = play.task.world, play.options.mode
-    seen = visible(world, play.game.start().state, mode)
-    for action in play.task.actions:
-        for one in action.args:
-            seen |= 1 << one if one >= 0 else 0
-    for step in play.steps(commands):
-        seen |= visible(world, step.game.state, mode)
-    return seen
-
-
-def things(play: Play, bits: int) -> tuple[str, ...]:
-    """Names of a bit set's movable entities."""
-    return tuple(play.task.world.names[one] for one in entities(bits & play.task.world.of("movable")))

@@ -17,7 +17,7 @@ from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Reply, Seat
 
-_ROOMS = {"clarq": "simulator.clarq.room"}
+_ROOMS = {"clarq": "simulator.clarq.room", "handmethat": "simulator.handmethat.room"}
 
 
 @dataclass(frozen=True, kw_only=True)

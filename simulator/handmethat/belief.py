@@ -1,0 +1,178 @@
+"""What a robot believes that is meant, after the utterance and answers, and what a question is worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Final
+
+from simulator.handmethat.env.asking import read_mentions, read_question
+from simulator.handmethat.hierarchy import STATES
+from simulator.handmethat.knows import Question
+from simulator.handmethat.listening import polarity
+from simulator.handmethat.meanings.model import (
+    PLACE_KEYS,
+    STATE_KEYS,
+    VERBS,
+    Specifier,
+    Utterance,
+    describe,
+    matching,
+)
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import BitSet, State, World, bit_set, entities
+
+_SUBCLASSES_OF_DISHES: Final = ("vessel", "tableware", "utensil", "tray")
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What is known of what is meant; everything that fits is equally likely.
+
+    Attributes:
+        utterance: u.
+        kinds: types, subclasses or classes that answers have named.
+        states: colour, size and states that answers have told.
+        place: bit set of containers in or on which it lies; 0 if that is not known.
+        destination: bit set of where it is to go; 0 if that is not known.
+        placed: whether the instruction or an answer says where it lies.
+    """
+
+    utterance: Utterance
+    kinds: tuple[str, ...] = ()
+    states: tuple[Specifier, ...] = ()
+    place: BitSet = 0
+    destination: BitSet = 0
+    placed: bool = False
+
+    def somewhere(self) -> Belief:
+        """The same without what is known of its place: for a household with other containers."""
+        description = tuple(pair for pair in self.utterance.description if pair[0] not in PLACE_KEYS)
+        utterance = replace(self.utterance, description=description)
+        return replace(self, utterance=utterance, place=0)
+
+
+def believe(task: Task, answers: Iterable[tuple[str, str]]) -> Belief:
+    """What follows from the utterance and from each question with its answer, in anybody's words."""
+    world = task.world
+    places = (world.index.get(str(task.utterance.get(key))) for key in PLACE_KEYS)
+    argument = task.utterance.argument if task.utterance.quest == "move_to" else None
+    belief = Belief(
+        task.utterance,
+        place=bit_set(one for one in places if one is not None),
+        destination=0 if argument is None else 1 << world.entity(argument),
+    )
+    belief = replace(belief, placed=bool(belief.place))
+    for question, answer in answers:
+        belief = _learn(world, belief, question, answer)
+    return belief
+
+
+def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
+    asked = read_question(world, question.partition(":")[2] if ":" in question else question)
+    for mention in asked.mentions:
+        said = polarity(answer)
+        if mention.key in STATES and said:
+            holds = bool(mention.value) == (said == "yes")
+            belief = replace(belief, states=(*belief.states, (mention.key, holds)))
+    for key, value in read_mentions(world, answer):
+        if "destination" in asked.asks and key in ("place", "destination", "object", "kind"):
+            bits = world.of(str(value)) if key == "kind" else int(value)
+            belief = replace(belief, destination=bits & world.of("receptacle") or belief.destination)
+        elif key == "place" or (key == "object" and int(value) & world.of("receptacle")):
+            # An identifier in brackets says which of the places named before it.
+            belief = replace(belief, place=belief.place & int(value) or int(value), placed=True)
+        elif key == "kind" and asked.asks:
+            belief = replace(belief, kinds=(*belief.kinds, str(value)))
+        elif key in STATE_KEYS and asked.asks:
+            told = value if isinstance(value, bool) else str(value)
+            belief = replace(belief, states=(*belief.states, (key, told)))
+    return belief
+
+
+def candidates(world: World, state: State, belief: Belief) -> BitSet:
+    """The things that fit; what contradicts the utterance is not believed."""
+    said = matching(world, state, belief.utterance.description)
+    if belief.utterance.quest == "change_state":
+        able = 0
+        for ability in VERBS.get(belief.utterance.argument or "", ()):
+            able |= world.of(ability)
+        said &= able
+    found = said
+    for kind in belief.kinds:
+        found = found & world.of(kind) or found
+    for specifier in belief.states:
+        found = found & matching(world, state, describe([specifier])) or found
+    if belief.place:
+        found = found & _contents(state, belief.place) or found
+    return found
+
+
+def destinations(world: World, belief: Belief) -> BitSet:
+    """Where it may be meant to go."""
+    return belief.destination or world.of("receptacle")
+
+
+def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
+    """What the script for a change of state takes besides the thing (`env.scripts`)."""
+    if utterance.quest != "change_state":
+        return 0
+    tool = {"slice": "knife#0", "clean": "rag#0"}.get(utterance.argument or "", "")
+    if tool == "rag#0" and world.kinds[entity].subclass in _SUBCLASSES_OF_DISHES:
+        tool = "dishtowel#0"
+    return 1 << world.index[tool] if tool in world.index else 0
+
+
+def best_question(
+    world: World, state: State, belief: Belief, questions: Sequence[Question]
+) -> Question | None:
+    """The question whose answer tells most, in bits per point; None if none tells anything."""
+    things = list(entities(candidates(world, state, belief) or candidates(world, state, belief.somewhere())))
+    best, most = None, 0.0
+    for question in questions:
+        worth = _bits(world, state, belief, things, question) / max(question.cost, 1)
+        if worth > most + 1e-9:
+            best, most = question, worth
+    return best
+
+
+def _bits(world: World, state: State, belief: Belief, things: Sequence[int], question: Question) -> float:
+    asked = read_question(world, question.text)
+    if "destination" in asked.asks:
+        return log2(max(destinations(world, belief).bit_count(), 1))
+    if "clear" in asked.asks:
+        return entropy([tuple(tell(world, state, one) for tell in _TELLS.values()) for one in things])
+    keys = [*asked.asks, *(mention.key for mention in asked.mentions)]
+    if belief.placed and keys == ["place"]:
+        return 0.0
+    return entropy([tuple(_TELLS[key](world, state, one) for key in keys if key in _TELLS) for one in things])
+
+
+def entropy(outcomes: Sequence[object]) -> float:
+    """Of equally likely things, in bits: how much is learnt from what `outcomes` says of one."""
+    counts = Counter(outcomes).values()
+    return sum(count / len(outcomes) * log2(len(outcomes) / count) for count in counts)
+
+
+def _state_of(name: str) -> Callable[[World, State, int], object]:
+    def tell(world: World, state: State, one: int) -> object:
+        if name not in world.kinds[one].states:
+            return None
+        return bool(getattr(state, name) >> one & 1)
+
+    return tell
+
+
+_TELLS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
+    "type": lambda world, state, one: world.kinds[one].name,
+    "color": lambda world, state, one: world.colors[one],
+    "size": lambda world, state, one: world.sizes[one],
+    "place": lambda world, state, one: state.container(one),
+    **{name: _state_of(name) for name in STATES},
+}
+
+
+def _contents(state: State, containers: BitSet) -> BitSet:
+    return bit_set(one for container in entities(containers) for one in state.contents(container))

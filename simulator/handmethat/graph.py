@@ -1,0 +1,369 @@
+r"""The episode as a LangGraph state machine: one graph, whoever sits in its two seats.
+
+::
+
+    START -> utter -> act -> listen -> act -> … -> close -> END
+                       \------ … ------/
+
+`utter` voices the instruction and `close` thanks or complains, for whoever sits in the human's seat. `act`
+asks the robot for a command, which the household answers at once, or for a question, which goes to the
+human: `listen` hears what is asked and asks that seat for its answer. Where a person is due, the invocation
+ends; the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no
+checkpointer is needed: the log is the checkpoint, and the household is where the logged commands have led.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from random import Random
+from time import monotonic
+from typing import Annotated, Any, Final, Literal, TypedDict, cast, get_args
+
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from logs.rows import Turn
+from simulator.errors import SeatError
+from simulator.handmethat.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
+from simulator.handmethat.listening import Heard, hear, reveals
+from simulator.handmethat.playing import Play, Step, as_command
+from simulator.handmethat.spoken import spoken_line
+from simulator.handmethat.task import Task
+from simulator.seats import Line, Reply, Seat, View
+from simulator.seeds import derive_seed
+from trees import Language
+
+ROBOT: Final = "robot"
+HUMAN: Final = "human"
+CLOSING: Final = ("thanks", "complaint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What an episode is played with; travels as the graph's context, never in its state.
+
+    Attributes:
+        play: the task under its options.
+        record: puts a turn into the log; when it returns, the turn counts.
+    """
+
+    episode_id: str
+    play: Play
+    robot: Seat
+    human: Seat
+    record: Callable[[Turn], Awaitable[None]]
+    seed: int = 0
+    repeat: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def task(self) -> Task:
+        """What is played."""
+        return self.play.task
+
+    @property
+    def language(self) -> Language:
+        """Of everything that is said."""
+        return self.play.language
+
+
+class State(TypedDict):
+    """Plain values only.
+
+    Attributes:
+        lines: ``[seat, kind, text, outcome]`` per turn; the outcome is what the household answers.
+        commands: what the robot did and asked, in order.
+        over: ``success``, ``stopped`` or ``limit`` once the household's part is over.
+        since: when the seat that is due became so (seconds, monotonic).
+    """
+
+    lines: Annotated[list[list[str]], operator.add]
+    commands: Annotated[list[str], operator.add]
+    over: str
+    since: float
+
+
+Update = dict[str, Any]
+# Where the episode goes on after a turn.
+Place = Literal["act", "listen", "close", "__end__"]
+
+
+def rebuild(turns: Iterable[Turn]) -> State:
+    """The state after `turns`, which must be an episode's, in order."""
+    state = State(lines=[], commands=[], over="", since=monotonic())
+    for turn in turns:
+        payload = turn.payload
+        state["lines"].append([turn.seat, payload["kind"], turn.text, payload.get("outcome", "")])
+        if turn.seat == ROBOT:
+            state["commands"].append(payload["command"])
+            state["over"] = payload["over"]
+    return state
+
+
+def ending(state: State) -> Literal["completed", "truncated"] | None:
+    """How the episode has ended: by success or a stop, at the limit, or (None) not yet."""
+    if not _closed(state):
+        return None
+    return "truncated" if state["over"] == "limit" else "completed"
+
+
+def due(state: State) -> str | None:
+    """The seat that is to move; None when the episode has ended. The human speaks first and last."""
+    lines = state["lines"]
+    if _closed(state):
+        return None
+    if not lines or state["over"]:
+        return HUMAN
+    return HUMAN if lines[-1][1] == "question" else ROBOT
+
+
+def pending(state: State) -> str | None:
+    """The robot's question that waits for an answer; None if none does."""
+    lines = state["lines"]
+    waits = lines and lines[-1][1] == "question" and not state["over"]
+    return lines[-1][2] if waits else None
+
+
+def view_for(table: Table, state: State, seat: str) -> View:
+    """All that `seat` may see now. A built-in robot that needs to know more says so (`insider`)."""
+    knows: RobotKnows | InsiderKnows | AskedKnows
+    if seat == HUMAN:
+        knows = AskedKnows(table.task, table.language, _heard(table, state), _exchange(state))
+    elif getattr(table.robot, "insider", False):
+        knows = InsiderKnows(
+            table.play, tuple(state["commands"]), _exchange(state), derive_seed(table.seed, "robot")
+        )
+    else:
+        knows = robot_knows(table.play, state["commands"], _history(table, state))
+    number = len(state["lines"])
+    return View(
+        episode_id=table.episode_id,
+        seat=seat,
+        number=number,
+        language=table.language,
+        lines=tuple(Line(who, text) for who, _, text, _ in state["lines"]),
+        task=knows,
+        seed=derive_seed(table.seed, number),
+        repeat=table.repeat,
+        moves=_moves(state, seat),
+        options=table.options,
+    )
+
+
+def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+    """A robot's reply as a turn for the log and an update of the state.
+
+    The payload is the record of asking or acting: ``asks`` says whether the human was asked.
+
+    Raises:
+        SeatError: if the reply is empty.
+    """
+    command = as_command(reply.text)
+    if not command:
+        raise SeatError(
+            "The robot did nothing; it gives a command or asks a question.", ROBOT, code="nothing_said"
+        )
+    step = table.play.steps([*state["commands"], command])[-1]
+    outcome = outcome_text(table.play, step)
+    payload = {
+        "kind": "question" if step.question else "command",
+        "asks": command.startswith("question:"),
+        "command": command,
+        "verb": step.outcome.command.verb,
+        "outcome": outcome,
+        "error": step.outcome.error or step.refused or None,
+        "reason": step.outcome.reason,
+        "reward": step.outcome.reward,
+        "cost": spent(table.play, step),
+        "over": step.over,
+    }
+    if step.outcome.answer is not None:
+        payload["heard"] = step.outcome.answer.key
+    update = {"commands": [command], "over": step.over}
+    return _turn(table, state, ROBOT, reply, reply.text.strip(), payload | _trace(reply), update)
+
+
+def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
+    """An answer of the human's seat as a turn and an update.
+
+    Raises:
+        SeatError: if the answer is empty, or nothing was asked.
+    """
+    text = reply.text.strip()
+    if pending(state) is None:
+        raise SeatError("Nothing was asked.", HUMAN, code="nothing_asked")
+    if not text:
+        raise SeatError("The human said nothing.", HUMAN, code="nothing_said")
+    heard = _heard(table, state)
+    payload = {
+        "kind": "answer",
+        "question": heard.answer.key,
+        "expert": heard.answer.text,
+        "reveals": list(reveals(table.task, heard, text)),
+    }
+    return _turn(table, state, HUMAN, reply, text, payload | _trace(reply), {})
+
+
+def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
+    """The instruction. Its payload says how the episode is played, so that turns can be scored alone."""
+    options = table.play.options
+    payload = {
+        "kind": "utterance",
+        "mode": options.mode,
+        "protocol": options.protocol,
+        "limit": options.limit,
+        "max_questions": options.max_questions,
+    }
+    return _turn(table, state, HUMAN, Reply(), table.play.game.utterance, payload, {})
+
+
+def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
+    """The human's last words: thanks after success, else a complaint."""
+    kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
+    random = Random(derive_seed(table.seed, "close"))
+    return _turn(table, state, HUMAN, Reply(), spoken_line(kind, table.language, random), {"kind": kind}, {})
+
+
+def outcome_text(play: Play, step: Step) -> str:
+    """What the household answers to a command; empty for a question, which the human answers."""
+    if step.refused:
+        return spoken_line(step.refused, play.language)
+    if step.question:
+        return ""
+    if step.over == "stopped" and step.outcome.kind == "action":
+        return f"{step.outcome.observation} {spoken_line('executed', play.language)}"
+    looked = step.outcome.kind == "look"
+    view = play.game.look(step.game) if play.options.append_view and not looked else ""
+    return "\n".join(filter(None, (step.outcome.observation, view)))
+
+
+def spent(play: Play, step: Step) -> int:
+    """Points that a step cost, what success wins left out."""
+    won = play.game.costs.success if step.over == "success" else 0
+    return won - step.outcome.reward
+
+
+def build_graph() -> StateGraph[State, Table, State, State]:
+    """The uncompiled graph; batch runs compile it without a checkpointer."""
+    graph = StateGraph(State, context_schema=Table)
+    graph.add_conditional_edges(START, _start, ["utter", *get_args(Place)])
+    graph.add_node("utter", _utter)
+    graph.add_node("act", _act)
+    graph.add_node("listen", _listen)
+    graph.add_node("close", _close)
+    return graph
+
+
+async def _start(state: State, runtime: Runtime[Table]) -> Literal["utter", Place]:
+    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    return _next(runtime.context, state) if state["lines"] else "utter"
+
+
+def _next(table: Table, state: State) -> Place:
+    if _closed(state):
+        return "__end__"
+    if state["over"]:
+        return "close"
+    seat = due(state)
+    if (table.robot if seat == ROBOT else table.human).kind == "person":
+        return "__end__"
+    return "act" if seat == ROBOT else "listen"
+
+
+async def _utter(state: State, runtime: Runtime[Table]) -> Command[Place]:
+    return await _record(runtime.context, state, *utterance_turn(runtime.context, state))
+
+
+async def _act(state: State, runtime: Runtime[Table]) -> Command[Place]:
+    table = runtime.context
+    reply = await table.robot.reply(view_for(table, state, ROBOT))
+    return await _record(table, state, *robot_turn(table, state, reply))
+
+
+async def _listen(state: State, runtime: Runtime[Table]) -> Command[Place]:
+    table = runtime.context
+    reply = await table.human.reply(view_for(table, state, HUMAN))
+    return await _record(table, state, *answer_turn(table, state, reply))
+
+
+async def _close(state: State, runtime: Runtime[Table]) -> Command[Place]:
+    return await _record(runtime.context, state, *closing_turn(runtime.context, state))
+
+
+def _closed(state: State) -> bool:
+    return bool(state["lines"]) and state["lines"][-1][1] in CLOSING
+
+
+def _heard(table: Table, state: State) -> Heard:
+    """What the question that is pending asks."""
+    question = pending(state)
+    assert question is not None
+    return hear(table.task, state["commands"][-1], table.language, _said_before(state))
+
+
+def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
+    """Each command or question so far, and what came back."""
+    found: list[tuple[str, str]] = []
+    answered = table.play.game.observer.table["answered"]
+    for seat, kind, text, outcome in state["lines"]:
+        if seat == ROBOT:
+            found.append((state["commands"][len(found)], outcome))
+        elif kind == "answer":
+            found[-1] = (found[-1][0], answered.format(answer=text))
+    return tuple(found)
+
+
+def _exchange(state: State) -> tuple[tuple[str, str], ...]:
+    """Questions and answers so far; the one that is pending left out."""
+    lines = state["lines"]
+    pairs = pairwise(lines)
+    return tuple((asked[2], said[2]) for asked, said in pairs if said[1] == "answer")
+
+
+def _said_before(state: State) -> tuple[str, ...]:
+    """What the human has said up to now: it may be said again."""
+    return tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
+
+
+def _moves(state: State, seat: str) -> int:
+    """How often `seat` has moved; the instruction is voiced for the human and is no move."""
+    spoken = sum(line[0] == seat for line in state["lines"])
+    return max(spoken - 1, 0) if seat == HUMAN else spoken
+
+
+def _trace(reply: Reply) -> dict[str, Any]:
+    return {"trace": dict(reply.trace)} if reply.trace else {}
+
+
+def _turn(
+    table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
+) -> tuple[Turn, Update]:
+    seconds = reply.seconds if reply.seconds is not None else monotonic() - state["since"]
+    turn = Turn(
+        episode_id=table.episode_id,
+        number=len(state["lines"]),
+        seat=seat,
+        text=text,
+        payload=payload,
+        key=reply.key,
+        seconds=round(seconds, 4),
+    )
+    line = [seat, payload["kind"], text, payload.get("outcome", "")]
+    return turn, {"lines": [line], "since": monotonic(), **update}
+
+
+async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
+    await table.record(turn)
+    after = cast(
+        State,
+        {
+            **state,
+            "lines": state["lines"] + update["lines"],
+            "over": update.get("over", state["over"]),
+        },
+    )
+    return Command(update=update, goto=_next(table, after))

@@ -1,0 +1,132 @@
+"""Listening to the robot, and what an answer may tell: pure functions.
+
+The built-in expert hears what is asked and answers it (`env.questions`). Whoever answers in its place, what
+may be told is what was asked, and what has been said already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple
+
+from simulator.handmethat.env.asking import Mention, read_mentions
+from simulator.handmethat.env.questions import Answer, answer
+from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import BitSet, World, entities
+from trees import Language
+
+# Why an answer cannot stand: it tells more than was asked, not what was asked, or something that is not so.
+Guard = Literal["reveals", "misses", "contradicts"]
+Polarity = Literal["yes", "no", ""]
+
+_PLACES: Final = frozenset({"place", "destination", "object"})
+_YES: Final = re.compile(
+    r"^\W*(yes|yeah|yep|right|correct|exactly|sure)\b|^\W*(是|对|没错|要的)", re.IGNORECASE
+)
+_NO: Final = re.compile(r"^\W*(no|nope|wrong|not)\b|^\W*(不|否|没有|错)", re.IGNORECASE)
+
+
+class Heard(NamedTuple):
+    """A question that was asked.
+
+    Attributes:
+        text: its words.
+        answer: what the built-in expert answers.
+        fair: what may be mentioned: what the question, that answer and earlier words mention.
+    """
+
+    text: str
+    answer: Answer
+    fair: tuple[Mention, ...]
+
+
+def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> Heard:
+    """Listen to `question`; `said` is what the human has said before, the instruction included."""
+    text = question.removeprefix("question:").strip()
+    given = answer(task, text, language)
+    words = (text, given.text, *said)
+    fair = tuple(mention for each in words for mention in read_mentions(task.world, each))
+    return Heard(text, given, tuple(dict.fromkeys(fair)))
+
+
+def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
+    """What `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
+    told = dict.fromkeys(read_mentions(task.world, text))
+    return tuple(_named(task.world, one) for one in told if not _is_fair(task.world, one, heard.fair))
+
+
+def guards(task: Task, heard: Heard, text: str) -> tuple[Guard, ...]:
+    """Why `text` cannot stand as the answer; empty if it can."""
+    found: list[Guard] = []
+    if reveals(task, heard, text):
+        found.append("reveals")
+    if _misses(task, heard, text):
+        found.append("misses")
+    if polarity(text) not in _FITS[heard.answer.kind]:
+        found.append("contradicts")
+    return tuple(found)
+
+
+def polarity(text: str) -> Polarity:
+    """Whether an answer begins with a yes or a no."""
+    return "yes" if _YES.search(text) else "no" if _NO.search(text) else ""
+
+
+# What an answer may begin with, by the kind of the expert's: a yes to what the human has no wish about would
+# tell a wish, and so would a yes to what nobody has understood.
+_FITS: Final[dict[str, frozenset[Polarity]]] = {
+    "value": frozenset({"yes", "no", ""}),
+    "yes": frozenset({"yes"}),
+    "no": frozenset({"no"}),
+    "indifferent": frozenset({"no", ""}),
+    "unknown": frozenset({"", "no"}),
+}
+
+
+def _misses(task: Task, heard: Heard, text: str) -> bool:
+    if heard.answer.kind != "value":
+        return False
+    told = tuple(read_mentions(task.world, text))
+    wanted = dict.fromkeys(read_mentions(task.world, heard.answer.text))
+    return not all(_is_fair(task.world, one, told) for one in wanted)
+
+
+def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
+    """Whether some mention of `fair` tells as much or more."""
+    if mention in fair:
+        return True
+    if mention.key == "kind":
+        return any(one.key == "kind" and str(mention.value) in _above(str(one.value)) for one in fair) or any(
+            _within(_extent(world, one), world.of(str(mention.value))) for one in fair if one.key in _PLACES
+        )
+    if mention.key in _PLACES:
+        return any(_within(_extent(world, one), _extent(world, mention)) for one in fair)
+    return False
+
+
+def _within(inner: BitSet, outer: BitSet) -> bool:
+    return bool(inner) and not inner & ~outer
+
+
+def _extent(world: World, mention: Mention) -> BitSet:
+    """The entities that a mention of things means."""
+    if mention.key == "kind":
+        return world.of(str(mention.value))
+    return int(mention.value) if mention.key in _PLACES else 0
+
+
+def _above(name: str) -> tuple[str, ...]:
+    """What a kind of thing is besides: its subclass and class."""
+    table = hierarchy()
+    if name in table.kinds:
+        return table.kinds[name].subclass, table.kinds[name].cls
+    return (table.subclasses[name].cls,) if name in table.subclasses else ()
+
+
+def _named(world: World, mention: Mention) -> str:
+    if mention.key not in _PLACES:
+        value = mention.value
+        return f"{mention.key}={str(value).lower() if isinstance(value, bool) else value}"
+    return f"{mention.key}={','.join(world.names[one] for one in entities(_extent(world, mention)))}"

@@ -1,0 +1,349 @@
+"""What people see of an episode (`views`), built out of the graph's state and the task.
+
+Whoever sits in the robot's seat is shown what `env.sight` lets a robot see, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal
+
+import yaml
+
+from logs.rows import Ending, Turn
+from simulator.errors import InputError
+from simulator.handmethat import graph
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.env.sight import visible
+from simulator.handmethat.goals.describe import activity_title, describe_goal
+from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.knows import questions_for
+from simulator.handmethat.meanings.model import Meaning, matching
+from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
+from simulator.handmethat.playing import Play
+from simulator.handmethat.score import score_episode
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import (
+    CommandView,
+    HumanView,
+    LineView,
+    PlaceView,
+    QuestionView,
+    Reading,
+    Replay,
+    RobotView,
+    StoryStep,
+    ThingView,
+)
+from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, entities, is_unlocked
+from trees import Language
+
+HOUSEHOLD: Final = "household"  # who answers to a command
+_VERBS: Final = (
+    "move",
+    "pick-up",
+    "put",
+    "open",
+    "close",
+    "toggle",
+    "heat",
+    "cool",
+    "slice",
+    "soak",
+    "clean",
+)
+_PLAIN: Final = ("look", "stop")
+
+
+@cache
+def wording(language: Language) -> Mapping[str, Any]:
+    """tables/play.<language>.yaml."""
+    table: Mapping[str, Any] = yaml.safe_load((TABLES / f"play.{language}.yaml").read_text(encoding="utf-8"))
+    return table
+
+
+def robot_view(
+    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+) -> RobotView:
+    """What the robot's seat may see after `state`; `ending` if the log holds one."""
+    play, commands = table.play, state["commands"]
+    game = play.after(commands)
+    household = game.state
+    seen = _Sight(play, household)
+    seat_due = None if ending else graph.due(state)
+    asked = sum(step.question for step in play.steps(commands))
+    return RobotView(
+        episode_id=table.episode_id,
+        seat=graph.ROBOT,
+        language=table.language,
+        number=len(state["lines"]),
+        my_turn=seat_due == graph.ROBOT,
+        waiting_for=seat_due if seat_due != graph.ROBOT else None,
+        ended=ending is not None,
+        ending=ending.status if ending else None,
+        success=game.success if ending else None,
+        mode=play.options.mode,
+        protocol=play.options.protocol,
+        story=story_steps(table.task, table.language),
+        instruction=instruction_text(table.task, table.language),
+        places=tuple(seen.place(place) for place in table.task.world.locations),
+        holding=None if household.holding == NOTHING else seen.thing(household.holding),
+        human_holds=tuple(seen.thing(one) for one in entities(household.given)),
+        beside_human=household.at == HUMAN,
+        commands=command_views(play, play.valid(game)),
+        questions=() if play.questions_left(asked) == 0 else question_views(play),
+        lines=line_views(state),
+        moves=game.moves,
+        cost=_spent(play, game.score, success=game.success),
+        limit=play.options.limit,
+        warning=warning,
+    )
+
+
+def human_view(
+    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+) -> HumanView:
+    """What the human's seat may see after `state`; `ending` if the log holds one."""
+    task, language = table.task, table.language
+    game = table.play.after(state["commands"])
+    pending = None if ending else graph.pending(state)
+    seat_due = None if ending else graph.due(state)
+    return HumanView(
+        episode_id=table.episode_id,
+        seat=graph.HUMAN,
+        language=language,
+        number=len(state["lines"]),
+        my_turn=pending is not None,
+        waiting_for=seat_due if pending is None else None,
+        ended=ending is not None,
+        ending=ending.status if ending else None,
+        success=game.success if ending else None,
+        story=story_steps(task, language),
+        instruction=instruction_text(task, language),
+        meaning=meaning_text(task, task.meaning, language),
+        wanted=tuple(dict.fromkeys(label(task.world, one, language) for one, _ in task.in_meaning)),
+        goal="\n".join(goal_lines(task, language)),
+        pending=pending,
+        lines=line_views(state),
+        moves=game.moves,
+        cost=_spent(table.play, game.score, success=game.success),
+        limit=table.play.options.limit,
+        warning=warning,
+    )
+
+
+def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
+    """An ended episode with everything that was hidden, out of its logged turns."""
+    scores = score_episode(task, turns)
+    numbers: dict[str, float | None] = {
+        "success": float(scores.success),
+        "score": float(scores.score),
+        "raw_sum": float(scores.raw_sum),
+        "moves": float(scores.moves),
+        "questions": float(scores.questions),
+        "question_cost": float(scores.question_cost),
+        "invalid": float(scores.invalid),
+    }
+    return Replay(
+        language=language,
+        task_id=task.id,
+        level=task.level,
+        quest=task.meaning.quest,
+        story=story_steps(task, language),
+        instruction=instruction_text(task, language),
+        meaning=meaning_text(task, task.meaning, language),
+        goal=goal_lines(task, language),
+        goal_title="" if task.goal_index is None else activity_title(task.goal_index, language),
+        why=why(task, language),
+        readings=readings(task, language),
+        counts=counts(task),
+        lines=line_views(graph.rebuild(turns)),
+        demo=task.demo,
+        scores=numbers,
+    )
+
+
+def instruction_text(task: Task, language: Language) -> str:
+    """The utterance in words; the same at every look."""
+    return render_utterance(task.world, task.current, task.utterance, language, task.seed)
+
+
+def meaning_text(task: Task, meaning: Meaning, language: Language) -> str:
+    """A meaning in words."""
+    return render_meaning(task.world, task.current, meaning, language)
+
+
+def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
+    """The goal in words, one line per subgoal; a formula of no known form as it stands."""
+    if not task.goal:
+        return ()
+    try:
+        return describe_goal(parse_goal(task.goal), language)
+    except InputError:
+        return (task.goal,)
+
+
+def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
+    """What the human did before asking."""
+    world, state = task.world, task.initial
+    texts = render_story(world, state, task.actions, language, labels=True)
+    steps = []
+    for action, text in zip(task.actions, texts, strict=False):
+        state = domain("human")[action.name].apply(state, action.args)
+        things = tuple(world.names[one] for one in action.args if one >= 0 and world.kinds[one].movable)
+        steps.append(StoryStep(text=text, verb=_verb(action), place=world.name(state.at), things=things))
+    return tuple(steps)
+
+
+def command_views(play: Play, commands: Sequence[str]) -> tuple[CommandView, ...]:
+    """Commands as buttons: those given, then looking around and stopping."""
+    table = wording(play.language)
+    plain = (CommandView(text=name, label=table["plain"][name], verb=name, things=()) for name in _PLAIN)
+    return (*(_command_view(play, text) for text in commands), *plain)
+
+
+def question_views(play: Play) -> tuple[QuestionView, ...]:
+    """The questions that may be asked, as they are sent."""
+    pattern = wording(play.language)["question"]
+    return tuple(
+        QuestionView(
+            text=f"question: {one.text}", label=_sentence(pattern.format(text=one.text)), cost=one.cost
+        )
+        for one in questions_for(play)
+    )
+
+
+def line_views(state: graph.State) -> tuple[LineView, ...]:
+    """The turns so far, and what the household answered to each command."""
+    lines = []
+    for seat, kind, text, outcome in state["lines"]:
+        lines.append(LineView(seat=seat, text=text, kind=kind))
+        if outcome:
+            lines.append(LineView(seat=HOUSEHOLD, text=outcome, kind="outcome"))
+    return tuple(lines)
+
+
+def counts(task: Task) -> dict[str, int]:
+    """How many objects are meant, said, useful and heard, and how many of those said are useful."""
+    useful = set(task.useful)
+    return {
+        "meaning": len(task.in_meaning),
+        "utterance": len(task.in_utterance),
+        "goal": len(task.useful),
+        "heard": len(task.in_heard),
+        "useful_in_utterance": sum(one in useful for one in dict.fromkeys(task.in_utterance)),
+    }
+
+
+def why(task: Task, language: Language) -> str:
+    """Why the task is of its level, in a sentence."""
+    found = counts(task)
+    sentence: str = wording(language)["why"][task.level]
+    return sentence.format(
+        meant=found["meaning"],
+        said=found["utterance"],
+        useful=found["useful_in_utterance"],
+        heard=found["heard"],
+    )
+
+
+def readings(task: Task, language: Language) -> tuple[Reading, ...]:
+    """The meanings that the utterance left open, likeliest first; m and r at least."""
+    listed: dict[Meaning, float | None] = dict(task.listener)
+    for one in (task.meaning, task.heard):
+        listed.setdefault(one, None)
+    return tuple(
+        Reading(
+            text=meaning_text(task, meaning, language),
+            probability=probability,
+            meant=meaning == task.meaning,
+            heard=meaning == task.heard,
+            objects=matching(task.world, task.current, meaning.description).bit_count(),
+        )
+        for meaning, probability in listed.items()
+    )
+
+
+class _Sight:
+    """The household as the robot sees it now."""
+
+    def __init__(self, play: Play, state: State) -> None:
+        self._play, self._state = play, state
+        self._world = play.task.world
+        self._seen: BitSet = visible(self._world, state, play.options.mode)
+
+    def place(self, place: int) -> PlaceView:
+        world, state = self._world, self._state
+        here = state.at == place
+        known = here or self._play.options.mode == "full"
+        return PlaceView(
+            name=world.names[place],
+            label=label(world, place, self._play.language),
+            relation=world.relation(place),
+            here=here,
+            states=self._words(place) if known else (),
+            lid=self._lid(place) if known else None,
+            contents=self._contents(place) if known else None,
+        )
+
+    def thing(self, entity: int) -> ThingView:
+        kind = self._world.kinds[entity]
+        return ThingView(
+            name=self._world.names[entity],
+            label=label(self._world, entity, self._play.language),
+            kind=kind.name,
+            states=self._words(entity),
+            lid=self._lid(entity),
+            contents=self._contents(entity) if kind.receptacle else (),
+        )
+
+    def _words(self, entity: int) -> tuple[str, ...]:
+        return self._play.game.observer.state_words(self._state, entity)
+
+    def _lid(self, entity: int) -> Literal["open", "closed"] | None:
+        if not self._world.of("openable") >> entity & 1:
+            return None
+        return "open" if is_unlocked(self._world, self._state, entity) else "closed"
+
+    def _contents(self, container: int) -> tuple[ThingView, ...] | None:
+        hidden = self._play.options.mode == "partial" and self._lid(container) == "closed"
+        if hidden:
+            return None
+        return tuple(self.thing(one) for one in self._state.contents(container) if self._shows(one))
+
+    def _shows(self, entity: int) -> bool:
+        # What is in the robot's hand or with the human is in its sight wherever it is.
+        return bool(self._seen >> entity & 1) or self._in_hands(entity)
+
+    def _in_hands(self, entity: int) -> bool:
+        held = self._state.given | (1 << self._state.holding if self._state.holding >= 0 else 0)
+        container = self._state.container(entity)
+        return container >= 0 and bool(held >> container & 1)
+
+
+def _command_view(play: Play, text: str) -> CommandView:
+    world, command = play.task.world, play.game.reader.read(text)
+    names = [label(world, one, play.language) for one in command.args]
+    key = "move-human" if command.verb == "move" and command.args[0] == HUMAN else command.verb
+    return CommandView(
+        text=text,
+        label=_sentence(wording(play.language)["commands"][key].format(*names)),
+        verb=command.verb,
+        things=tuple(world.names[one] for one in command.args if one >= 0),
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _verb(action: Action) -> str:
+    name = action.name.removeprefix("human-")
+    return next(verb for verb in _VERBS if name.startswith(verb))
+
+
+def _spent(play: Play, score: int, *, success: bool) -> int:
+    """Points spent: the running sum without what success won."""
+    return (play.game.costs.success if success else 0) - score
