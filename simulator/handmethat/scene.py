@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from random import Random
+from typing import NamedTuple
 
 from simulator.handmethat.hierarchy import Kind, Rules, Subclass, hierarchy
-from simulator.handmethat.world import NOTHING, State, World, bit_set, start_state
+from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, start_state
 
 _CHANCE_OF_DUST = 1 / 3
+# Random.random of the caller's generator: uniform over [0, 1). Random.randrange and Random.choice may draw
+# differently in another Python; random() may not.
+_Uniform = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class SceneRules:
     stove_cooks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stock:
     """What a household holds, before anything has a place: subclass -> (type, how many), in order."""
 
@@ -34,20 +40,25 @@ class Stock:
 
     def count(self, kind: str) -> int:
         """How many things of type `kind` there are."""
-        return next((n for _, types in self.drawn for name, n in types if name == kind), 0)
+        return self._counts.get(kind, 0)
 
     def types(self, subclass: str) -> tuple[str, ...]:
         """The types of `subclass` that are there, in the order drawn."""
-        return next(
-            (tuple(name for name, _ in types) for name_, types in self.drawn if name_ == subclass), ()
-        )
+        return self._types.get(subclass, ())
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        return {kind: count for _, types in self.drawn for kind, count in types}
+
+    @cached_property
+    def _types(self) -> dict[str, tuple[str, ...]]:
+        return {subclass: tuple([kind for kind, _ in types]) for subclass, types in self.drawn}
 
 
 def sample_stock(random: Random, rules: SceneRules) -> Stock:
     """Draw what a household holds: types of each subclass, then how many of each."""
-    return Stock(
-        tuple((name, _draw(random, row, rules.counts)) for name, row in hierarchy().subclasses.items())
-    )
+    uniform, counts = random.random, rules.counts
+    return Stock(tuple([(row.name, _draw(uniform, row, counts)) for row in _tables().subclasses]))
 
 
 def sample_scene(
@@ -62,57 +73,99 @@ def sample_scene(
     """
     rules = rules or SceneRules()
     stock = stock or sample_stock(random, rules)
-    table = hierarchy()
-    names: list[str] = list(table.locations)
-    kinds: list[Kind] = [table.kinds[name] for name in names]
-    containers: list[int] = [NOTHING] * len(names)
-    first: dict[str, tuple[int, int]] = {name: (i, 1) for i, name in enumerate(names)}
-    for subclass, types in stock.drawn:
-        row = table.subclasses[subclass]
-        places = _places(row, stock, rules)
-        for kind, count in types:
-            start = len(names)
-            for number in range(count):
-                names.append(f"{kind}#{number}")
-                kinds.append(table.kinds[kind])
-                begin, many = first[places[_below(random, len(places))]]
-                containers.append(begin if many == 1 else begin + _below(random, many))
-            first[kind] = (start, count)
+    uniform, table = random.random, hierarchy()
+    names, traits, containers = _lay_out(uniform, stock, rules)
+    colors, sizes = table.colors, table.sizes
     world = World(
         names=tuple(names),
-        kinds=tuple(kinds),
-        colors=tuple(
-            _one_of(random, table.colors) if "has-color" in kind.abilities else None for kind in kinds
-        ),
-        sizes=tuple(_one_of(random, table.sizes) if "has-size" in kind.abilities else None for kind in kinds),
+        kinds=tuple([one.kind for one in traits]),
+        colors=tuple([colors[int(uniform() * len(colors))] if one.colored else None for one in traits]),
+        sizes=tuple([sizes[int(uniform() * len(sizes))] if one.sized else None for one in traits]),
     )
-    return world, _first_state(random, world, containers, rules)
+    return world, start_state(world, containers, _first_states(uniform, traits, containers, rules))
 
 
-def _first_state(random: Random, world: World, containers: list[int], rules: SceneRules) -> State:
-    index = world.index
-    dusty = [i for i, kind in enumerate(world.kinds) if "dusty" in kind.states and _dust(random)]
-    stained = [i for i, kind in enumerate(world.kinds) if "stained" in kind.states and _dust(random)]
-    cooking = {index["oven"], index["microwave"]} | ({index["stove"]} if rules.stove_cooks else set())
-    food = [i for i, kind in enumerate(world.kinds) if kind.cls == "FOOD"]
-    bits = {
-        "dusty": bit_set(dusty),
-        "stained": bit_set(stained),
-        "toggled": bit_set(index[name] for name in hierarchy().starts_on),
-        "cooked": bit_set(i for i in food if containers[i] in cooking),
-        "frozen": bit_set(i for i in food if containers[i] == index["refrigerator"]),
-    }
-    return start_state(world, containers, bits)
+class _Traits(NamedTuple):
+    """A kind, and what of it decides how a scene begins."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    colored: bool
+    sized: bool
+    dusts: bool
+    stains: bool
+    food: bool
 
 
-def _draw(random: Random, row: Subclass, rules: Rules) -> tuple[tuple[str, int], ...]:
+class _Tables(NamedTuple):
+    """The hierarchy, laid out for sampling: scenes are drawn by the hundred thousand."""
+
+    locations: tuple[_Traits, ...]
+    movables: dict[str, _Traits]
+    subclasses: tuple[Subclass, ...]
+    by_name: dict[str, Subclass]
+
+
+@cache
+def _tables() -> _Tables:
+    table = hierarchy()
+    traits = {name: _traits(kind) for name, kind in table.kinds.items()}
+    return _Tables(
+        locations=tuple(traits[name] for name in table.locations),
+        movables={name: one for name, one in traits.items() if one.kind.movable},
+        subclasses=tuple(table.subclasses.values()),
+        by_name=dict(table.subclasses),
+    )
+
+
+def _traits(kind: Kind) -> _Traits:
+    return _Traits(
+        kind=kind,
+        names=tuple(f"{kind.name}#{number}" for number in range(_MOST)) if kind.movable else (kind.name,),
+        colored="has-color" in kind.abilities,
+        sized="has-size" in kind.abilities,
+        dusts="dusty" in kind.states,
+        stains="stained" in kind.states,
+        food=kind.cls == "FOOD",
+    )
+
+
+# No type ever has more instances.
+_MOST = 3
+
+
+def _draw(uniform: _Uniform, row: Subclass, rules: Rules) -> tuple[tuple[str, int], ...]:
+    low, high = row.kinds
+    drawn = low + int(uniform() * (high - low + 1))
     types = list(row.types)
-    for i in range(_between(random, *row.kinds)):
-        j = i + _below(random, len(types) - i)
+    for i in range(drawn):
+        j = i + int(uniform() * (len(types) - i))
         types[i], types[j] = types[j], types[i]
-        drawn = i + 1
     low, high = (row.single if drawn == 1 else row.instances)[rules]
-    return tuple((kind, _between(random, low, high)) for kind in types[:drawn])
+    return tuple([(kind, low + int(uniform() * (high - low + 1))) for kind in types[:drawn]])
+
+
+def _lay_out(
+    uniform: _Uniform, stock: Stock, rules: SceneRules
+) -> tuple[list[str], list[_Traits], list[int]]:
+    """Name, kind and container of every entity, locations first."""
+    tables = _tables()
+    traits = list(tables.locations)
+    names = [one.kind.name for one in traits]
+    containers = [NOTHING] * len(names)
+    # Where each place begins among the entities, and how many there are of it.
+    first = {name: (i, 1) for i, name in enumerate(names)}
+    for subclass, types in stock.drawn:
+        places = [first[place] for place in _places(tables.by_name[subclass], stock, rules)]
+        for kind, count in types:
+            first[kind] = (len(names), count)
+            one = tables.movables[kind]
+            names += one.names[:count]
+            traits += [one] * count
+            for _ in range(count):
+                begin, many = places[int(uniform() * len(places))]
+                containers.append(begin if many == 1 else begin + int(uniform() * many))
+    return names, traits, containers
 
 
 def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
@@ -122,18 +175,20 @@ def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
     return row.places + tuple(kind for subclass in row.inert for kind in stock.types(subclass))
 
 
-# Random.randrange and Random.choice may draw differently in another Python; random() may not.
-def _below(random: Random, n: int) -> int:
-    return int(random.random() * n)
-
-
-def _between(random: Random, low: int, high: int) -> int:
-    return low + _below(random, high - low + 1)
-
-
-def _one_of(random: Random, options: tuple[str, ...]) -> str:
-    return options[_below(random, len(options))]
-
-
-def _dust(random: Random) -> bool:
-    return random.random() < _CHANCE_OF_DUST
+def _first_states(
+    uniform: _Uniform, traits: list[_Traits], containers: list[int], rules: SceneRules
+) -> dict[str, BitSet]:
+    location = {one.kind.name: i for i, one in enumerate(_tables().locations)}
+    cooking = {location["oven"], location["microwave"]} | (
+        {location["stove"]} if rules.stove_cooks else set()
+    )
+    food = [i for i, one in enumerate(traits) if one.food]
+    dusty = [i for i, one in enumerate(traits) if one.dusts and uniform() < _CHANCE_OF_DUST]
+    stained = [i for i, one in enumerate(traits) if one.stains and uniform() < _CHANCE_OF_DUST]
+    return {
+        "dusty": bit_set(dusty),
+        "stained": bit_set(stained),
+        "toggled": bit_set(location[name] for name in hierarchy().starts_on),
+        "cooked": bit_set(i for i in food if containers[i] in cooking),
+        "frozen": bit_set(i for i in food if containers[i] == location["refrigerator"]),
+    }

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import groupby
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -126,13 +127,22 @@ class World:
         """
         found: dict[str, BitSet] = dict.fromkeys((*CLASSES, *STATE_OF_ABILITY, "has-inside", "has-ontop"), 0)
         found |= {"movable": 0, "receptacle": 0}
-        for i, kind in enumerate(self.kinds):
-            words = {kind.name, kind.cls, *kind.abilities}
-            words |= {"movable", kind.subclass} if kind.movable else set()
-            words |= {"receptacle"} if kind.receptacle else set()
-            words |= {word for word in (self.colors[i], self.sizes[i]) if word}
+        # Things of a kind mostly stand in a row, and kinds of a subclass have the same words but their names.
+        by_words: dict[tuple[str, ...], BitSet] = {}
+        identities = [id(kind) for kind in self.kinds]
+        for _, run in groupby(range(len(self)), key=identities.__getitem__):
+            bits = bit_set(run)
+            kind = self.kinds[bits.bit_length() - 1]
+            found[kind.name] = found.get(kind.name, 0) | bits
+            words = _words(kind.cls, kind.subclass, kind.abilities)
+            by_words[words] = by_words.get(words, 0) | bits
+        for words, bits in by_words.items():
             for word in words:
-                found[word] = found.get(word, 0) | 1 << i
+                found[word] = found.get(word, 0) | bits
+        for i, values in enumerate(zip(self.colors, self.sizes, strict=True)):
+            for value in values:
+                if value:
+                    found[value] = found.get(value, 0) | 1 << i
         return MappingProxyType(found)
 
     @cached_property
@@ -176,6 +186,15 @@ class World:
     def alone(self, entity: int) -> bool:
         """Whether the scene has only one entity of its type."""
         return self.of(self.kinds[entity].name).bit_count() == 1
+
+
+@lru_cache(maxsize=1024)
+def _words(cls: str, subclass: str, abilities: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of `World.masks` that are true of a kind, without its name."""
+    words = [cls, *abilities]
+    words += ["movable", subclass] if cls != "LOCATION" else []
+    words += ["receptacle"] if cls in ("LOCATION", "RECEPTACLE") else []
+    return tuple(dict.fromkeys(words))
 
 
 def entities(bits: BitSet) -> Iterator[int]:
@@ -227,9 +246,10 @@ def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitS
     Raises:
         InputError: if a container has a number that a byte cannot hold.
     """
-    if any(container >= _NOWHERE for container in containers):
+    if max(containers) >= _NOWHERE:
         raise InputError("A household's receptacles must be among its first 255 entities.")
-    place = bytes(_NOWHERE if container == NOTHING else container for container in containers)
+    # -1, which is NOTHING, becomes 255.
+    place = bytes([container & _NOWHERE for container in containers])
     empty = State(at=world.entity("floor"), holding=NOTHING, place=place)
     return State._make((*empty[:3], *(bits.get(name, 0) for name in STATES), *empty[11:]))
 

@@ -33,8 +33,7 @@ def holds(world: World, state: State, subgoal: Subgoal) -> bool:
         case "SOME":
             return _some_lies_well(world, state, subgoal, world.entity(subgoal.y or ""))
         case "ALL-SAME" | "THE-ANY":
-            places = entities(world.of(subgoal.y or ""))
-            return any(_all_lie_well(world, state, subgoal, place) for place in places)
+            return _all_lie_together(world, state, subgoal)
         case "ALL-ANY":
             return _all_lie_somewhere(world, state, subgoal)
 
@@ -67,6 +66,15 @@ def _all_lie_well(world: World, state: State, subgoal: Subgoal, place: int) -> b
     if any(where[one] != place for one in entities(about)):
         return False
     return _all_meet(state, about, subgoal.of_x) and _all_meet(state, 1 << place, subgoal.of_y)
+
+
+def _all_lie_together(world: World, state: State, subgoal: Subgoal) -> bool:
+    """Whether all of x lie well in or on one y."""
+    about, places = _about(world, subgoal), world.of(subgoal.y or "")
+    if not about:
+        return bool(places)
+    place = state.container(next(entities(about)))
+    return place >= 0 and bool(places >> place & 1) and _all_lie_well(world, state, subgoal, place)
 
 
 def _some_lies_well(world: World, state: State, subgoal: Subgoal, place: int) -> bool:
