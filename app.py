@@ -15,11 +15,12 @@ from logs.cli import LogOption, export_command, log_app
 from logs.paths import default_path
 from personas.templates import TemplateError
 from simulator.clarq.audit import audit_provider
-from simulator.clarq.commands import check, data_app
+from simulator.clarq.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.clarq.run_command import import_results_command, run_clarq, score_command
 from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.errors import AskbackError, InputError
+from simulator.handmethat import data_command as handmethat_data
 from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
@@ -49,6 +50,9 @@ cli.command("export")(export_command)
 cli.add_typer(_import, name="import")
 cli.add_typer(_audit, name="audit")
 cli.add_typer(_train, name="train")
+
+CHECKERS.append(Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes))
+REGISTER[handmethat_data.BENCHMARK] = handmethat_data.add_handmethat
 
 
 @_run.callback()

@@ -74,6 +74,14 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How big registered data may be."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Added:
     """What `add` did: the data, and whether anything changed."""
 
@@ -92,6 +100,7 @@ def add(
     source: str | Path,
     select: Callable[[Path], Mapping[str, Path]],
     check: Callable[[Path], Mapping[str, Any]],
+    limits: Limits | None = None,
 ) -> Added:
     """Copy data into the user's folder and give them a name; adding the same again changes nothing.
 
@@ -101,6 +110,7 @@ def add(
         source: a folder or a zip.
         select: given the source as a folder, the files to keep, by their place in the copy.
         check: given the copy, raises `InputError` if it is not good; its answer is kept as `details`.
+        limits: default: `MAX_FILES` and `MAX_BYTES`.
 
     Raises:
         InputError: if the source cannot be read, is too big, or is not good.
@@ -108,6 +118,7 @@ def add(
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: use lower case letters, digits, '.', '_' and '-'")
     source = Path(source).expanduser().absolute()
+    limits = limits or Limits(MAX_FILES, MAX_BYTES)
     root = data_folder() / name
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -117,9 +128,9 @@ def add(
         ) from error
     staging = root / f".staging-{uuid.uuid4().hex}"
     try:
-        unpacked = source if source.is_dir() else _unzip(source, staging / "zip")
+        unpacked = source if source.is_dir() else _unzip(source, staging / "zip", limits)
         copy = staging / "copy"
-        content = _copy(select(unpacked), copy)
+        content = _copy(select(unpacked), copy, limits)
         present = find(name)
         if present is not None and present.content == content and present.folder.is_dir():
             return Added(present, changed=False)
@@ -189,11 +200,11 @@ def _point_at(dataset: Dataset) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _copy(files: Mapping[str, Path], target: Path) -> str:
+def _copy(files: Mapping[str, Path], target: Path, limits: Limits) -> str:
     """Copy `files` below `target`; the hash of names and contents."""
     target.mkdir(parents=True)
     digest = hashlib.sha256()
-    budget = _Budget()
+    budget = _Budget(limits)
     for name, file in sorted(files.items()):
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -204,12 +215,12 @@ def _copy(files: Mapping[str, Path], target: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _unzip(source: Path, target: Path) -> Path:
+def _unzip(source: Path, target: Path, limits: Limits) -> Path:
     if not source.is_file():
         raise InputError(f"{source}: no such file or folder")
     if not zipfile.is_zipfile(source):
         raise InputError(f"{source}: neither a folder nor a zip")
-    budget = _Budget()
+    budget = _Budget(limits)
     target.mkdir(parents=True)
     try:
         with zipfile.ZipFile(source) as archive:
@@ -244,14 +255,16 @@ def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 class _Budget:
-    """Refuses more than `MAX_FILES` files or `MAX_BYTES` bytes."""
+    """Refuses more files or bytes than the limits allow."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._files = 0
         self._bytes = 0
 
     def spend(self, size: int, what: Path, *, new_file: bool = True) -> None:
         self._files += new_file
         self._bytes += size
-        if self._files > MAX_FILES or self._bytes > MAX_BYTES:
-            raise InputError(f"{what}: more than {MAX_FILES} files or {MAX_BYTES // 1_000_000} MB")
+        limits = self._limits
+        if self._files > limits.files or self._bytes > limits.bytes:
+            raise InputError(f"{what}: more than {limits.files} files or {limits.bytes // 1_000_000} MB")

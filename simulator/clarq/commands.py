@@ -44,10 +44,10 @@ def _find_tasks(path: Path) -> tuple[Path, ...]:
     return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
 
 
-CHECKERS: tuple[Checker, ...] = (
+CHECKERS: list[Checker] = [
     Checker("ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)", _find_tasks, check_paths),
-)
-"""The kinds of files `askback check` knows; the first that finds a file gets it."""
+]
+"""The kinds of files `askback check` knows; the first that finds a file gets it. `app.py` adds to them."""
 
 data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
 
@@ -94,7 +94,7 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
 
 @data_app.command("add")
 def data_add(
-    benchmark: Annotated[str, typer.Argument(help="Whose data: clarq.")],
+    benchmark: Annotated[str, typer.Argument(help="Whose data: clarq or handmethat.")],
     path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
     name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
     partial: Annotated[
@@ -143,7 +143,7 @@ def _add_clarq(path: Path, name: str, partial: bool) -> None:
 
 
 REGISTER: dict[str, Callable[[Path, str, bool], None]] = {BENCHMARK: _add_clarq}
-"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether to accept a part."""
+"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether a part will do. `app.py` adds."""
 
 
 def _print_added(added: Added) -> None:

@@ -84,19 +84,25 @@ def load_tasks(
 
 def check_folder(path: Path) -> Checked:
     """Read every episode file in a folder (or one file) and its split file; tell all that is wrong."""
+    files = [path] if path.is_file() else episode_files(_episode_folder(path))
+    split_file = None if path.is_file() else _split_file(path)
+    return check_files(files if split_file is None else [*files, split_file])
+
+
+def check_files(files: Sequence[Path]) -> Checked:
+    """Read episode files, and compare the split files among them with what lies beside them."""
     tasks: list[Task] = []
     faults: list[Fault] = []
-    folder = _episode_folder(path)
-    files = [path] if path.is_file() else episode_files(folder)
     for file in files:
+        if file.name == SPLIT_FILE:
+            beside = {one.name for one in episode_files(_episode_folder(file.parent))}
+            faults += _split_faults(file, beside)
+            continue
         checked = check_file(file)
         faults += checked.faults
         if checked.task is not None:
             tasks.append(checked.task)
             faults += _level_fault(file, checked.task)
-    split_file = _split_file(path)
-    if split_file is not None and not path.is_file():
-        faults += _split_faults(split_file, {file.name for file in files})
     return Checked(tuple(tasks), tuple(faults))
 
 

@@ -24,12 +24,12 @@ BENCHMARK: Final = "handmethat"
 _LANGUAGE: Final = "en"
 
 
-def item_row(task: Task) -> Item:
-    """The task as a row of the log, named by the hash of its content."""
-    data = task_to_row(task)
+def item_row(task: Task | dict[str, Any]) -> Item:
+    """The task, or what `task_to_row` made of it, as a row of the log, named by the hash of its content."""
+    data = task_to_row(task) if isinstance(task, Task) else task
     canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(canonical.encode()).hexdigest()
-    return Item(hash=digest, benchmark=BENCHMARK, name=task.id, language=_LANGUAGE, data=data)
+    return Item(hash=digest, benchmark=BENCHMARK, name=data["id"], language=_LANGUAGE, data=data)
 
 
 def task_to_row(task: Task) -> dict[str, Any]:

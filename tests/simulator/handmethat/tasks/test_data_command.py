@@ -1,0 +1,80 @@
+"""`askback check` and `askback data add handmethat` for episode files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator import datasets
+from simulator.errors import InputError
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data_command import add_handmethat, check_episodes, find_episodes, register
+from simulator.handmethat.files import write_file
+from simulator.handmethat.split import FOLDER, SPLIT_FILE, make_split, write_split
+from simulator.handmethat.task import Task
+
+NAMES = ("task-bring_me-64-0-2", "task-bring_me-64-1-2")
+
+
+@pytest.fixture(autouse=True)
+def published(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two episodes as published, one folder deep, and an empty Askback folder."""
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "download" / "data" / FOLDER
+    folder.mkdir(parents=True)
+    for name in NAMES:
+        write_file(replace(task, id=name), folder)
+    names = [f"{name}.json" for name in NAMES]
+    write_split(make_split(names, {names[0]: "train", names[1]: "test"}), folder.parent / SPLIT_FILE)
+    return tmp_path / "download"
+
+
+def test_published_episodes_are_registered_and_loaded_by_name(
+    published: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match=r"2 episodes; 10000 or 116146 were published .*--partial"):
+        register(published)
+    add_handmethat(published, "handmethat", True)
+    assert "episodes 2, level 1 0, level 2 2" in capsys.readouterr().out
+    assert [task.id for task in load_tasks("handmethat")] == list(NAMES)
+    assert [task.id for task in load_tasks("handmethat", split="test")] == [NAMES[1]]
+    dataset = datasets.find("handmethat")
+    assert dataset is not None and dataset.benchmark == "handmethat"
+    for path in (published / "data", published / "data" / FOLDER):
+        assert not register(path, partial=True).changed
+
+
+def test_what_is_faulty_or_nothing_is_not_registered(published: Path, tmp_path: Path) -> None:
+    (published / "data" / FOLDER / f"{NAMES[1]}.json").write_text("{}")
+    with pytest.raises(InputError, match=rf"faults, the first in {NAMES[1]}\.json: .*askback check"):
+        register(published, partial=True)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=f"no folder {FOLDER}"):
+        register(tmp_path / "empty")
+    with pytest.raises(InputError, match="are not registered yet"):
+        load_tasks("handmethat")
+
+
+def test_data_of_another_benchmark_are_not_loaded(published: Path) -> None:
+    register(published, "mine", partial=True)
+    manifest = datasets.data_folder() / "mine" / datasets.MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "benchmark": "clarq"}))
+    with pytest.raises(InputError, match="'mine' belong to clarq"):
+        load_tasks("mine")
+
+
+def test_a_check_finds_episodes_by_name_and_by_content(published: Path, tmp_path: Path) -> None:
+    files = find_episodes(published)
+    assert [file.name for file in files] == [SPLIT_FILE, *(f"{name}.json" for name in NAMES)]
+    assert not check_episodes(files)
+    mine, other = tmp_path / "mine.json", tmp_path / "other.json"
+    mine.write_bytes(files[1].read_bytes())
+    other.write_text("{}")
+    assert [find_episodes(path) for path in (mine, other, tmp_path / "none")] == [(mine,), (), ()]
+    files[1].unlink()
+    faults = check_episodes(find_episodes(published))
+    assert [fault.severity for fault in faults] == ["warning"]
+    assert "1 files that are not there" in faults[0].message
