@@ -88,3 +88,53 @@ def task() -> Task:
         profile="v2",
         listener=((meaning, 0.8), (utterance, 0.2)),
     )
+
+
+MakeTask = Callable[..., Task]
+
+
+@pytest.fixture
+def make_task() -> MakeTask:
+    """A task by hand: ``make_task(world, state, meaning)``; A(.) is worked out from the descriptions."""
+
+    def make(
+        world: World,
+        state: State,
+        meaning: Meaning,
+        *,
+        utterance: Meaning | None = None,
+        actions: tuple[Action, ...] = (),
+        seed: int = 0,
+    ) -> Task:
+        said = utterance or meaning
+        current = state
+        for action in actions:
+            current = domain("human")[action.name].apply(current, action.args)
+
+        def objects(of: Meaning) -> tuple[tuple[int, str | None], ...]:
+            return tuple((one, of.argument) for one in entities(matching(world, current, of.description)))
+
+        return Task(
+            id=f"task-{meaning.quest}-0-{seed}-1",
+            level=1,
+            goal_index=0,
+            task_index=seed,
+            world=world,
+            initial=state,
+            current=current._replace(waiting=True),
+            goal="",
+            subgoal=None,
+            actions=actions,
+            solution=actions,
+            meaning=meaning,
+            utterance=said,
+            heard=meaning,
+            in_meaning=objects(meaning),
+            in_utterance=objects(said),
+            useful=objects(meaning),
+            in_heard=objects(meaning),
+            seed=seed,
+            profile="v2",
+        )
+
+    return make
