@@ -27,6 +27,8 @@ from simulator.handmethat.profiles import Profile
 ALPHA: Final = 2.0
 COST_SCALE: Final = 1.0
 DEPTH: Final = 10
+# f and g grow by alpha in each round, and digits of their differences are lost: at 1e6 about half of them.
+_MOST_GROWTH: Final = 1e6
 # Sums above this have lost nothing that a double could have kept.
 _SAFE: Final = 1e-270
 
@@ -62,6 +64,9 @@ class Rsa:
         depth: rounds of the recursion.
         alpha: how rational the speaker is.
         cost_scale: alpha', what a unit of cost weighs.
+
+    Raises:
+        ValueError: if `depth` is below 1, or so great that rounding would tell.
     """
 
     def __init__(
@@ -76,6 +81,8 @@ class Rsa:
     ) -> None:
         if depth < 1:
             raise ValueError(f"A depth of {depth}: the speaker needs at least 1.")
+        if alpha**depth > _MOST_GROWTH:
+            raise ValueError(f"alpha = {alpha} to depth {depth}: too few digits would be left; take less.")
         self.pool, self.depth = pool, depth
         self.utterances = true_by_sets(pool, utterances) if profile.literal_sets else utterances
         self._log_prior = np.log(pool.probabilities)

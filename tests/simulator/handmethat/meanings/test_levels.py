@@ -1,0 +1,73 @@
+"""A(.) and the levels (spec 6.3, 8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.handmethat.meanings.levels import Hardness, groundings_of, level_of
+from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.profiles import load_profiles
+
+V2 = load_profiles()["v2"]
+
+
+def _of(*entities: int) -> list[tuple[int, str | None]]:
+    return [(one, None) for one in entities]
+
+
+def test_what_a_meaning_is_true_of(household, places):
+    world, state = household(
+        {"apple#0": "table", "apple#1": "sink", "jar#0": "table", "pen#0": "jar#0"}, dusty=["jar#0"]
+    )
+    index, targets = world.index, places(world.entity("sofa"), world.entity("jar#0"))
+
+    def found(quest, description, argument=None):
+        return groundings_of(world, state, Meaning(quest, describe(description), argument), targets)
+
+    assert found("bring_me", {"type": "apple"}) == ((index["apple#0"], None), (index["apple#1"], None))
+    assert found("bring_me", {"ontop": "table"}) == ((index["jar#0"], None), (index["apple#0"], None))
+    # Only the direct container counts.
+    assert found("bring_me", {"inside": "jar#0"}) == ((index["pen#0"], None),)
+    # A pen has no dust, so that it is not clean either.
+    assert found("change_state", {"dusty": True}, "clean") == ((index["jar#0"], "clean"),)
+    assert found("change_state", {"dusty": False}, "clean") == ()
+    assert found("move_to", {"type": "pen"}, "sofa") == ((index["pen#0"], "sofa"),)
+    assert found("move_to", {"type": "apple"}) == tuple(
+        (index[apple], place) for apple in ("apple#0", "apple#1") for place in ("sofa", "jar#0")
+    )
+    assert len(found("bring_me", {})) == 4
+
+
+@pytest.mark.parametrize(
+    ("meant", "said", "heard", "level"),
+    [
+        # A(G) = {1, 2, 3}
+        (_of(1, 2), _of(1, 2), _of(1, 2), Hardness(1, True)),
+        (_of(1, 2), _of(2, 1), _of(3), Hardness(1, True)),
+        (_of(1, 2, 3), _of(1, 2, 3, 4), _of(1), Hardness(2, True)),
+        (_of(1, 2), _of(1, 2, 3, 4), _of(1, 2), Hardness(3, True)),
+        (_of(1), _of(1, 2, 3, 4), _of(1, 2), Hardness(4, True)),
+        (_of(1), _of(1, 2, 3, 4), _of(2, 3), Hardness(4, False)),
+        (_of(1, 2), _of(1, 2, 3, 4), _of(1), Hardness(4, False)),
+        (_of(1, 2), _of(1, 2, 3, 4), _of(2, 3), Hardness(4, False)),
+    ],
+)
+def test_levels_by_hand(meant, said, heard, level):
+    useful = _of(1, 2, 3)
+    assert level_of(meant, said, heard, useful, V2) == level
+    strict = level_of(meant, said, heard, useful, replace(V2, strict_level4=True))
+    assert strict == (level if level.strict else None)
+
+
+def test_level_three_may_leave_out_useless_readings():
+    meant, said, heard = _of(1, 2), _of(1, 2, 3, 4), _of(1, 2, 4)
+    assert level_of(meant, said, heard, _of(1, 2, 3), V2) == Hardness(4, True)
+    assert level_of(meant, said, heard, _of(1, 2, 3), replace(V2, useful_reading=True)) == Hardness(3, True)
+
+
+def test_arguments_count():
+    to_sofa, anywhere = [(1, "sofa")], [(1, "sofa"), (1, "sink")]
+    assert level_of(to_sofa, anywhere, to_sofa, to_sofa, V2) == Hardness(2, True)
+    assert level_of(to_sofa, anywhere, to_sofa, anywhere, V2) == Hardness(3, True)
