@@ -48,6 +48,7 @@ class CostToGo:
         self.fixed: tuple[Need, ...] = tuple(
             dict.fromkeys(needs[one] for choice in choices if len(choice) == 1 for one in choice[0])
         )
+        self.frame.wanted = bit_set(entity for entity, _, _ in self.fixed)
         self.free: tuple[FreeChoice, ...] = tuple(
             tuple(tuple(needs[one] for one in option) for option in choice)
             for choice in choices

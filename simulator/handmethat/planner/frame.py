@@ -25,6 +25,7 @@ COOL: Final = 1 << 9
 HEAT: Final = 1 << 10  # in the first heater; those of the others follow
 _HEATERS: Final = 3
 _PUT: Final = 10 + _HEATERS
+_ORDER: Final = ("cooked", "frozen", "soaked", "sliced", "dusty", "stained", "toggled", "open")
 # Stands for the operator that first frees the hand; entities' operators come after it.
 FREE: Final = 1 << 0
 
@@ -69,6 +70,12 @@ class Frame:
         world: the household.
         grounded: the entities that operators may use.
         places: the movable containers in which something is wanted.
+
+    Attributes:
+        near: the locations among the grounded entities.
+        put: container -> the operator that puts the entity in question there.
+        tools: bit set of the tools that some demand may call for.
+        wanted: bit set of the entities about which a demand leaves no choice.
     """
 
     def __init__(self, world: World, grounded: BitSet, places: Iterable[int]) -> None:
@@ -90,6 +97,7 @@ class Frame:
         self._shifts: dict[int, int] = {}
         self._specs: dict[tuple[object, ...], Spec] = {}
         self.tools: BitSet = 0
+        self.wanted: BitSet = 0
 
     def shift(self, entity: int) -> int:
         """Where the operators about `entity` begin among the bits of a union."""
@@ -111,7 +119,11 @@ class Frame:
         key = (kind.name, *demand[1:])
         spec = self._specs.get(key)
         if spec is None:
-            states = tuple((State._fields.index(name), value, (name, value)) for name, value in demand.states)
+            # What an appliance does comes first: where that leaves a thing it can be sliced, too.
+            states = tuple(
+                (State._fields.index(name), value, (name, value))
+                for name, value in sorted(demand.states, key=lambda one: _ORDER.index(one[0]))
+            )
             spec = self._specs[key] = Spec(
                 len(self._specs), kind, location, demand.place, states, demand.possible
             )

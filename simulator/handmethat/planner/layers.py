@@ -142,19 +142,29 @@ class Layers:
         found = self._ready.get(types)
         if found is None:
             tools = self.frame.knives if types is None else self.frame.of_types(types)
-            ways = (self._ready_tool(one, types is not None) for one in tools)
-            found = self._ready[types] = min(ways, key=_difficulty, default=(FAR, 0))
+            found = self._ready[types] = self._readiest(tools, types is not None)
         return found
 
-    def _ready_tool(self, tool: int, clean: bool) -> Reached:
+    def _readiest(self, tools: Iterable[int], clean: bool) -> Reached:
+        best, least = (FAR, 0), (FAR, 0)
+        for tool in tools:
+            layer, others, own = self._ready_tool(tool, clean)
+            # A tool that the goal is about is moved and soaked anyway.
+            wanted = self.frame.wanted >> tool & 1
+            cost = layer, others.bit_count() + (0 if wanted else own.bit_count())
+            if cost < least:
+                best, least = (layer, others | own << self.frame.shift(tool)), cost
+        return best
+
+    def _ready_tool(self, tool: int, clean: bool) -> Found:
         container = self.state.place[tool]
         if container == _NOWHERE and tool != self.state.holding:
-            return FAR, 0
+            return _NEVER
         layer, others, own = self.hold(container)
         if clean and "soaked" in self.frame.kinds[tool].states and not self.state.soaked >> tool & 1:
             wet, more, bits = self.soaked(container, others, own)
             layer, others, own = max(layer, wet), others | more, own | bits
-        return layer, others | own << self.frame.shift(tool)
+        return layer, others, own
 
     def soaked(self, container: int, others: int, own: int) -> Found:
         """To have soaked what lies in `container`."""
@@ -226,10 +236,6 @@ class Layers:
                 later, more, bits = way(self, spec, container, others, own)
                 layer, others, own = max(layer, later), others | more, own | bits
         return layer, others, own
-
-
-def _difficulty(reached: Reached) -> tuple[int, int]:
-    return reached[0], reached[1].bit_count()
 
 
 def _easiest(ways: Iterable[Found], others: int, own: int) -> Found:
