@@ -64,7 +64,12 @@ class Descriptions:
 
     def decode(self, code: int) -> tuple[Specifier, ...]:
         """The description of a code, in canonical order."""
-        return tuple(self.specifiers[bit] for bit in entities(code))
+        pairs = []
+        while code:
+            low = code & -code
+            pairs.append(self.specifiers[low.bit_length() - 1])
+            code ^= low
+        return tuple(pairs)
 
 
 def arguments_of(world: World, quest: Quest, targets: TargetsLike) -> tuple[str | None, ...]:

@@ -103,11 +103,11 @@ def joint_prior(
     likely = _cut(weights)
     if likely is None:
         return None
-    meanings, start = [], 0
+    meanings: list[Meaning] = []
+    start = 0
     for block in blocks:
         stop = start + block.weights.size
-        here = np.flatnonzero(likely[start:stop])
-        meanings += [block.meaning(int(i)) for i in here]
+        meanings += block.decode(np.flatnonzero(likely[start:stop]).tolist())
         start = stop
     return Pool(world, state, tuple(meanings), likely[likely > 0])
 
@@ -126,9 +126,11 @@ class _Block:
     arguments: tuple[str | None, ...]
     weights: Floats
 
-    def meaning(self, index: int) -> Meaning:
-        row, column = divmod(index, len(self.arguments))
-        return Meaning(self.quest, self.table.decode(self.codes[row]), self.arguments[column])
+    def decode(self, indices: Sequence[int]) -> list[Meaning]:
+        """The meanings at some places of the flattened `weights`."""
+        many, quest = len(self.arguments), self.quest
+        told = {row: self.table.decode(self.codes[row]) for row in {index // many for index in indices}}
+        return [Meaning(quest, told[index // many], self.arguments[index % many]) for index in indices]
 
 
 def _blocks(

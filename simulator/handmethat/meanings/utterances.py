@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain
 from operator import and_
 from typing import Final, overload
@@ -115,7 +115,8 @@ def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[tuple[Quest, s
             heads[meaning.quest, None] = None
         for pair in meaning.description:
             if pair[0] in KIND_KEYS:
-                kinds |= dict.fromkeys(_coarser(pair))
+                if pair not in kinds:
+                    kinds |= dict.fromkeys(_coarser(pair))
             else:
                 others.setdefault(pair[0], {})[pair] = None
     # Only one kind, and one value of a key, is ever in a description: their order among each other is free.
@@ -123,6 +124,7 @@ def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[tuple[Quest, s
     return (*kinds, *(pair for _, pairs in ranked for pair in pairs)), tuple(heads)
 
 
+@cache
 def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
     """A kind and those that it implies, coarsest first."""
     key, value = kind[0], str(kind[1])
