@@ -16,14 +16,16 @@ from logs.paths import default_path
 from personas.templates import TemplateError
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.commands import CHECKERS, REGISTER, Checker, check, data_app
-from simulator.clarq.run_command import import_results_command, run_clarq, score_command
+from simulator.clarq.run_command import import_results_command, run_clarq
 from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
+from simulator.handmethat.run_command import report_handmethat, run_handmethat
 from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
+from simulator.runner.scoring import score_command
 from trees.faults import TaskError
 
 cli = typer.Typer(
@@ -33,16 +35,20 @@ cli = typer.Typer(
     help="Simulate, play and score conversations in which somebody has to ask back.",
 )
 _run = typer.Typer(no_args_is_help=True, help="Play many episodes and score them.")
+_report = typer.Typer(no_args_is_help=True, help="Tables of runs, side by side.")
 _import = typer.Typer(no_args_is_help=True, help="Bring published results into the log.")
 _audit = typer.Typer(no_args_is_help=True, help="Compare a provider's decisions with logged ones.")
 _train = typer.Typer(no_args_is_help=True, help="Train what ships with coefficients.")
 
 _run.command("clarq")(run_clarq)
+_run.command("handmethat")(run_handmethat)
+_report.command("handmethat")(report_handmethat)
 _import.command("clarq-results")(import_results_command)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
 cli.add_typer(_run, name="run")
 cli.command("score")(score_command)
+cli.add_typer(_report, name="report")
 cli.command("check")(check)
 cli.add_typer(data_app, name="data")
 cli.add_typer(log_app, name="log")
@@ -56,6 +62,7 @@ REGISTER[handmethat_data.BENCHMARK] = handmethat_data.add_handmethat
 
 
 @_run.callback()
+@_report.callback()
 @_import.callback()
 @_audit.callback()
 @_train.callback()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from simulator.runner.batch import Executor, run_batch
 from simulator.runner.build import Models, NamedCrew, Plan, build_plan
 from simulator.runner.executors import Workers
 from simulator.runner.progress import progress_bar
+from simulator.runner.share import workers_for
 from simulator.seats import Seat
 from trees import Task
 from trees.types import Split
@@ -42,8 +42,6 @@ SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE
 PROVIDERS = "offline/experts, provider/model or script:FILE"
 Lang = Literal["en", "zh", "both"]
 Mode = Literal["completion", "chat"]
-# So many dialogues are worth the two seconds that a process takes to start.
-_WORTH_A_WORKER = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,25 +188,6 @@ def _executor(wanted: _Wanted) -> Executor | None:
         workers=wanted.workers,
         concurrency=wanted.concurrency,
     )
-
-
-def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: float | None) -> int:
-    """How many processes play: as many as asked for; else one, but more for a long run without models.
-
-    Raises:
-        InputError: if several processes would have to share a budget.
-    """
-    if asked is None:
-        offline = all(name.startswith(("offline/", "script:")) for name in seats.values())
-        return max(1, min(_cores(), episodes // _WORTH_A_WORKER)) if offline else 1
-    if asked > 1 and budget is not None:
-        raise InputError("--budget is kept within one process: leave --workers out, or run without a budget.")
-    return asked
-
-
-def _cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def score_command(

@@ -1,8 +1,8 @@
 import pytest
 
-from simulator.clarq import run_command
-from simulator.clarq.run_command import workers_for
 from simulator.errors import InputError
+from simulator.runner import share
+from simulator.runner.share import workers_for
 
 OFFLINE = {"seeker": "offline/seeker:hasty", "provider": "offline/experts"}
 SCRIPT = {"seeker": "script:lines.yaml", "provider": "offline/experts"}
@@ -11,7 +11,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(run_command, "_cores", lambda: 8)
+    monkeypatch.setattr(share, "_cores", lambda: 8)
 
 
 @pytest.mark.parametrize(
