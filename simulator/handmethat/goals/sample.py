@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from random import Random
+from typing import NamedTuple
 
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.goals.notation import Slot
+from simulator.handmethat.goals.notation import Pattern, Slot
 from simulator.handmethat.goals.templates import template
 from simulator.handmethat.scene import Stock
 
@@ -21,73 +24,71 @@ def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | No
     Returns:
         The goal; None if a slot cannot be filled (the type is absent, or there are too few types or things).
     """
-    drawing = _Drawing(stock, random)
-    subgoals = []
-    for pattern in template(template_number).patterns:
-        x = drawing.fill(pattern.x)
-        y = drawing.fill(pattern.y) if x and pattern.y else None
-        if x is None or (pattern.y and y is None):
-            return None
-        subgoals.append(
-            Subgoal(
-                form=pattern.form,
-                x=x,
-                y=y,
-                relation=pattern.relation,
-                of_x=pattern.of_x,
-                of_y=pattern.of_y,
-            )
+    draws = _draws(template_number)
+    values = _fill(draws.slots, stock, random)
+    if values is None:
+        return None
+    subgoals = [
+        Subgoal(
+            form=pattern.form,
+            x=values[x],
+            y=None if y is None else values[y],
+            relation=pattern.relation,
+            of_x=pattern.of_x,
+            of_y=pattern.of_y,
         )
+        for pattern, x, y in draws.patterns
+    ]
     return Goal(tuple(subgoals), template_number)
 
 
-class _Drawing:
-    """The draws of one goal so far."""
+class _Draws(NamedTuple):
+    """A template's slots in the order in which they are drawn, and which of them each pattern has."""
 
-    def __init__(self, stock: Stock, random: Random) -> None:
-        self._stock = stock
-        self._random = random
-        self._filled: dict[Slot, str] = {}
-        self._type_of: dict[str, str] = {}
+    slots: tuple[Slot, ...]
+    patterns: tuple[tuple[Pattern, int, int | None], ...]
 
-    def fill(self, slot: Slot) -> str | None:
-        if slot not in self._filled:
-            value = self._draw(slot)
-            if value is None:
+
+@cache
+def _draws(number: int) -> _Draws:
+    places: dict[Slot, int] = {}
+    patterns = []
+    for pattern in template(number).patterns:
+        x = places.setdefault(pattern.x, len(places))
+        y = places.setdefault(pattern.y, len(places)) if pattern.y else None
+        patterns.append((pattern, x, y))
+    return _Draws(tuple(places), tuple(patterns))
+
+
+def _fill(slots: tuple[Slot, ...], stock: Stock, random: Random) -> list[str] | None:
+    """A value for each slot, in their order; None as soon as one has no candidate."""
+    values: list[str] = []
+    type_of: dict[str, str] = {}
+    for slot in slots:
+        if slot.kind == "drawn thing" and slot.name not in type_of:
+            types = stock.types(slot.name)
+            if not types:
                 return None
-            self._filled[slot] = value
-        return self._filled[slot]
+            type_of[slot.name] = _one_of(types, random)
+        options = _options(slot, stock, values, type_of)
+        if not options:
+            return None
+        # What is given costs no draw.
+        values.append(options[0] if slot.kind in ("location", "type") else _one_of(options, random))
+    return values
 
-    def _draw(self, slot: Slot) -> str | None:
-        if slot.kind == "location":
-            return slot.name
-        if slot.kind == "type":
-            return slot.name if self._stock.count(slot.name) else None
-        if slot.kind == "thing":
-            return self._thing(slot.name)
-        if slot.kind == "drawn thing":
-            return self._thing_of_subclass(slot.name)
-        return self._type(slot)
 
-    def _type(self, slot: Slot) -> str | None:
-        types = self._stock.types(slot.name)
-        if slot.tag:
-            drawn = self._filled.values()
-            types = tuple(one for one in types if one not in drawn)
-        return self._one_of(types)
+def _options(slot: Slot, stock: Stock, values: list[str], type_of: dict[str, str]) -> Sequence[str]:
+    """What a slot may be filled with after what has been drawn."""
+    if slot.kind == "drawn":
+        types = stock.types(slot.name)
+        return [one for one in types if one not in values] if slot.tag else types
+    if slot.kind in ("location", "type"):
+        return (slot.name,) if slot.kind == "location" or stock.count(slot.name) else ()
+    kind = type_of.get(slot.name, slot.name)
+    names = [f"{kind}#{i}" for i in range(stock.count(kind))]
+    return [one for one in names if one not in values]
 
-    def _thing(self, kind: str) -> str | None:
-        drawn = self._filled.values()
-        names = [f"{kind}#{i}" for i in range(self._stock.count(kind))]
-        return self._one_of([name for name in names if name not in drawn])
 
-    def _thing_of_subclass(self, subclass: str) -> str | None:
-        if subclass not in self._type_of:
-            kind = self._one_of(self._stock.types(subclass))
-            if kind is None:
-                return None
-            self._type_of[subclass] = kind
-        return self._thing(self._type_of[subclass])
-
-    def _one_of(self, options: tuple[str, ...] | list[str]) -> str | None:
-        return options[int(self._random.random() * len(options))] if options else None
+def _one_of(options: Sequence[str], random: Random) -> str:
+    return options[int(random.random() * len(options))]

@@ -1,0 +1,201 @@
+"""The 69 templates, the notation they are written in, and how often their slots can be filled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal
+from simulator.handmethat.goals.notation import Pattern, Slot, read_patterns
+from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.goals.templates import template, template_set, templates
+from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.scene import SceneRules, Stock, sample_stock
+
+# Share of v2's scenes in which a template's slots can be filled (spec 4.3); 1 for all that are not here.
+FILLED = {
+    0: 0.72, 1: 0.41, 5: 0.80, 37: 0.65, 38: 0.58, 39: 0.66, 40: 0.57, 41: 0.86, 42: 0.75, 44: 0.39, 50: 0.39,
+    52: 0.66, 57: 0.66, 59: 0.43, 61: 0.27, 62: 0.86, 63: 0.82, 64: 0.87, 68: 0.75,
+}  # fmt: skip
+SUBGOALS = (
+    8, 2, 1, 1, 1, 4, 5, 4, 3, 1, 5, 1, 3, 1, 3, 2, 2, 3, 1, 3, 3, 7, 4, 7, 3, 3, 1, 6, 10, 1, 3, 1, 3, 1, 1,
+    4, 2, 4, 4, 5, 4, 5, 4, 10, 8, 3, 2, 2, 2, 2, 8, 2, 3, 3, 1, 1, 2, 4, 1, 11, 4, 3, 2, 4, 4, 3, 1, 3, 3,
+)  # fmt: skip
+FORMS = {
+    "ALL": 106, "SOME": 71, "BE": 20, "THE": 11, "BE-ALL": 10, "ALL-SAME": 9, "ALL-ANY": 4, "THE-ANY": 1,
+}  # fmt: skip
+V2 = (2, 3, 24, 25, 26, 30, 31, 32, 33, 35, 36, 46, 52, 53, 54, 55, 56, 57, 58, 60, 62, 63, 64, 65, 66)
+SCENES = 3000
+
+
+def test_there_are_69_templates_of_232_subgoals() -> None:
+    assert tuple(len(one.patterns) for one in templates()) == SUBGOALS
+    assert (len(templates()), sum(SUBGOALS)) == (69, 232)
+    assert Counter(pattern.form for one in templates() for pattern in one.patterns) == FORMS
+    assert len({one.activity for one in templates()}) == 69
+
+
+def test_the_named_sets() -> None:
+    assert template_set("all") == tuple(range(69))
+    assert template_set("v2") == V2
+    with pytest.raises(InputError, match="no set of goals 'v3'; there are 'all' and 'v2'"):
+        template_set("v3")
+    with pytest.raises(InputError, match="no goal 69; goals are numbered 0 to 68"):
+        template(69)
+    with pytest.raises(InputError, match="no goal -1"):
+        template(-1)
+
+
+def test_slots_can_be_filled_as_often_as_published() -> None:
+    random, rules = Random(43), SceneRules()
+    filled = [0] * 69
+    for _ in range(SCENES):
+        stock = sample_stock(random, rules)
+        for number in range(69):
+            filled[number] += instantiate(number, stock, random) is not None
+    shares = [count / SCENES for count in filled]
+    wrong = {i: share for i, share in enumerate(shares) if abs(share - FILLED.get(i, 1)) > 0.03}
+    assert wrong == {}
+    assert all(shares[i] == 1 for i in range(69) if i not in FILLED)
+
+
+def goals(number: int, count: int = 60) -> list[tuple[Stock, Goal]]:
+    """Goals of one template, each in another household."""
+    random, found = Random(number), []
+    while len(found) < count:
+        stock = sample_stock(random, SceneRules())
+        if (goal := instantiate(number, stock, random)) is not None:
+            found.append((stock, goal))
+    return found
+
+
+@pytest.mark.parametrize("number", range(69))
+def test_a_goal_names_what_is_in_the_household(number: int) -> None:
+    kinds = hierarchy().kinds
+    for stock, goal in goals(number, 10):
+        assert goal.template == number
+        for subgoal, pattern in zip(goal.subgoals, template(number).patterns, strict=True):
+            assert subgoal.form == pattern.form
+            for term, is_type in ((subgoal.x, OF_A_TYPE), (subgoal.y, ANYWHERE)):
+                if term is None or term in hierarchy().locations:
+                    continue
+                kind, _, instance = term.partition("#")
+                assert bool(instance) == (subgoal.form not in is_type)
+                assert stock.count(kind) > int(instance or 0)
+            if subgoal.y:
+                assert kinds[subgoal.y.partition("#")[0]].relation == subgoal.relation
+
+
+def test_tagged_types_differ_and_untagged_ones_need_not() -> None:
+    for _, goal in goals(43):
+        first, second = goal.subgoals[:5], goal.subgoals[5:]
+        # ?snack.a and ?baked_food.a, ?drink and ?fruit are drawn once; the second box has ?snack besides.
+        assert [one.x for one in first[:2]] == [one.x for one in second[:2]]
+        assert [one.x for one in first[3:]] == [one.x for one in second[3:]]
+        assert first[0].y == first[4].y != second[0].y == second[4].y
+    again = [goal.subgoals[7].x == goal.subgoals[0].x for _, goal in goals(43)]
+    assert any(again)
+    assert not all(again)
+    for _, goal in goals(44):
+        assert len({one.x for one in goal.subgoals}) == 8
+        assert len({one.y for one in goal.subgoals}) == 3
+
+
+def test_chopping_is_of_four_types_into_one() -> None:
+    for _, goal in goals(5):
+        assert len({one.x for one in goal.subgoals}) == 4
+        assert len({one.y for one in goal.subgoals}) == 1
+
+
+def test_things_of_a_drawn_type_are_of_one_type_and_differ() -> None:
+    for _, goal in goals(61):
+        lights, seats = [one.x for one in goal.subgoals], [one.y or "" for one in goal.subgoals]
+        for names in (lights, seats):
+            assert len(set(names)) == 3
+            assert len({name.split("#")[0] for name in names}) == 1
+
+
+def test_draws_are_uniform() -> None:
+    stock = Stock((("plaything", (("cube", 2), ("ball", 3))), ("box", (("box", 3),))))
+    random, count = Random(1), 3000
+    drawn = Counter(goal.subgoals[0].x for _ in range(count) if (goal := instantiate(54, stock, random)))
+    # 54 is ALL-SAME ?plaything in box; four standard deviations of a fair coin.
+    assert abs(drawn["cube"] - count / 2) < 4 * (count / 4) ** 0.5
+    assert set(drawn) == {"cube", "ball"}
+
+
+def test_a_slot_without_a_candidate_makes_no_goal() -> None:
+    box = ("box", (("box", 3),))
+    assert instantiate(54, Stock((("plaything", (("ball", 1),)), box)), Random(0)) is not None
+    assert instantiate(54, Stock((box,)), Random(0)) is None
+    assert instantiate(54, Stock((("plaything", (("ball", 1),)),)), Random(0)) is None
+    # 35 wants three boxes, 62 two types.
+    rest = (("plaything", (("ball", 1),)), ("cutlery", (("fork", 2),)), ("cleansing", (("soap", 2),)))
+    assert instantiate(35, Stock((*rest, box)), Random(0)) is not None
+    assert instantiate(35, Stock((*rest, ("box", (("box", 2),)))), Random(0)) is None
+    assert instantiate(62, Stock((("paper_product", (("book", 3),)),)), Random(0)) is None
+
+
+def test_the_same_seed_gives_the_same_goal() -> None:
+    stock = sample_stock(Random(3), SceneRules())
+    assert instantiate(28, stock, Random(4)) == instantiate(28, stock, Random(4))
+    assert len({instantiate(28, stock, Random(seed)) for seed in range(5)}) > 1
+
+
+def test_the_notation() -> None:
+    assert read_patterns("ALL tray{not dusty} in @refrigerator{not stained, open}") == (
+        Pattern(
+            form="ALL",
+            x=Slot("type", "tray"),
+            y=Slot("location", "refrigerator"),
+            relation="inside",
+            of_x=(("dusty", False),),
+            of_y=(("stained", False), ("open", True)),
+        ),
+    )
+    assert read_patterns("THE [<snack>#a{cooked}, apple#b]{frozen} on <furniture>#a") == tuple(
+        Pattern(
+            form="THE",
+            x=x,
+            y=Slot("drawn thing", "furniture", "a"),
+            relation="ontop",
+            of_x=of_x,
+        )
+        for x, of_x in (
+            (Slot("drawn thing", "snack", "a"), (("cooked", True), ("frozen", True))),
+            (Slot("thing", "apple", "b"), (("frozen", True),)),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("EVERY apple in @sink", "starts with 'EVERY', which is no form"),
+        ("ALL apple", "it ends too early"),
+        ("", "it ends too early"),
+        ("ALL aple in @sink", "'aple' names no type"),
+        ("ALL ?frut in @sink", r"'\?frut' names no subclass"),
+        ("ALL apple in @apple", "'@apple' names no location"),
+        ("ALL sink in @sink", "'sink' names no type"),
+        ("ALL apple at @sink", "followed by 'in' or 'on', not 'at'"),
+        ("ALL apple on @sink", "things cannot lie ontop 'sink'"),
+        ("ALL apple in furniture", "'furniture' names no type"),
+        ("ALL apple on chair", "the place of ALL is a location or a thing, and 'chair' is not"),
+        ("ALL-SAME apple on chair#a", "the place of ALL-SAME is a type"),
+        ("ALL apple#a in @sink", "ALL is about a type, and 'apple' is not"),
+        ("THE apple in @sink", "THE is about a location or a thing"),
+        ("BE @floor", "BE asks for states in braces"),
+        ("BE @floor{wet}", "'wet' is no state"),
+        ("BE @floor{not dusty stained}", "go on with a comma"),
+        ("BE [@floor @sink]{dusty}", "a list goes on with a comma"),
+        ("BE @floor{dusty} in @sink", "nothing is expected after its end, but there is 'in'"),
+        ("ALL app-le in @sink", "'app-le' is no slot"),
+    ],
+)
+def test_a_mistake_in_the_notation_is_named(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_patterns(text)
