@@ -111,13 +111,13 @@ def _for_all(kind: str, body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """A conjunction of literals: at most one place, and states by term."""
+    """A conjunction of literals: at most one place, and of each state the atom and whether it must hold."""
 
     place: Atom | None
-    states: tuple[tuple[str, Requirement], ...]
+    states: tuple[tuple[Atom, bool], ...]
 
-    def of(self, term: str | None) -> tuple[Requirement, ...]:
-        return tuple(required for about, required in self.states if about == term)
+    def of(self, term: str) -> tuple[Requirement, ...]:
+        return tuple((atom.predicate, wanted) for atom, wanted in self.states if atom.terms == (term,))
 
 
 def _subgoal(formula: Formula) -> Subgoal:
@@ -153,7 +153,7 @@ def _of_some(variable: str, kind: str, rest: list[Formula]) -> Subgoal:
     literals = _body(rest)
     if literals.place and literals.place.terms[0] == variable:
         return _lying("SOME", kind, literals.place.terms[1], literals, variable)
-    entity = literals.place.terms[0] if literals.place else ""
+    entity = literals.place.terms[0] if literals.place else "something"
     return _lying("THE-ANY", entity, kind, literals, entity, variable)
 
 
@@ -173,24 +173,24 @@ def _lying(
 
 
 def _be(body: _Body, formula: Formula) -> Subgoal:
-    terms = [term for term, _ in body.states]
-    if not terms:
+    if not body.states:
         fail(_position(formula), "a subgoal must say something")
-    _check_terms(body, (terms[0],))
-    return Subgoal(form="BE", x=terms[0], of_x=body.of(terms[0]))
+    (x,) = body.states[0][0].terms
+    _check_terms(body, (x,))
+    return Subgoal(form="BE", x=x, of_x=body.of(x))
 
 
 def _body(parts: list[Formula]) -> _Body:
     places: list[Atom] = []
-    states: list[tuple[str, Requirement]] = []
+    states: list[tuple[Atom, bool]] = []
     for literal in _flat(parts):
         match literal:
             case Atom(predicate) if predicate in RELATIONS and not places:
                 places.append(literal)
-            case Atom(predicate, (term,)) if predicate in STATES:
-                states.append((term, (predicate, True)))
-            case Not(Atom(predicate, (term,))) if predicate in STATES:
-                states.append((term, (predicate, False)))
+            case Atom(predicate) if predicate in STATES:
+                states.append((literal, True))
+            case Not(Atom(predicate) as atom) if predicate in STATES:
+                states.append((atom, False))
             case _:
                 fail(_position(literal), "a state, its negation or one place is expected here")
     return _Body(places[0] if places else None, tuple(states))
@@ -205,9 +205,11 @@ def _flat(parts: list[Formula]) -> list[Formula]:
 
 
 def _check_terms(body: _Body, allowed: tuple[str, ...]) -> None:
-    for term, (name, _) in body.states:
+    for atom, _ in body.states:
+        (term,) = atom.terms
         if term not in allowed:
-            fail(0, f"one subgoal speaks of {' and '.join(allowed)}, and also asks {name!r} of {term}")
+            about = " and ".join(allowed)
+            fail(atom.position, f"one subgoal speaks of {about}, and here asks {atom.predicate!r} of {term}")
 
 
 def _type(predicate: str, formula: Formula) -> str:
