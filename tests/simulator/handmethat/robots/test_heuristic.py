@@ -1,0 +1,141 @@
+"""The hand-coded robots (spec 11.1)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from simulator.handmethat.actions import Action
+from simulator.handmethat.env.game import Game, GameState
+from simulator.handmethat.meanings.model import Meaning, describe, matching
+from simulator.handmethat.robots import uniform
+from simulator.handmethat.robots.heuristic import STOP, Known, known_of, next_command, plan
+from simulator.handmethat.scene import sample_scene
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import World, location_of
+
+
+def play(task: Task, seed: int, *, changes: bool = False) -> GameState:
+    game, known = Game(task, mode="full", text=False), known_of(task)
+    state = game.start()
+    while not state.done:
+        state = game.act(state, next_command(known, seed, state.moves, changes=changes)).game
+    return state
+
+
+def said(task: Task) -> Known:
+    return known_of(task)
+
+
+def pick_up(world: World, name: str, place: str) -> tuple[Action, ...]:
+    """The human goes there, takes it, and puts it on the sofa."""
+    thing, there, sofa = world.entity(name), world.entity(place), world.entity("sofa")
+    return (
+        Action("human-move", (world.entity("floor"), there)),
+        Action("human-pick-up-at-location", (thing, there)),
+        Action("human-move", (there, sofa)),
+        Action("human-put-ontop-location", (thing, sofa)),
+    )
+
+
+THINGS = {
+    "apple#0": "table",
+    "apple#1": "table",
+    "orange#0": "table",
+    "egg#0": "table",
+    "carving_knife#0": "table",
+    "knife#0": "table",
+}
+
+
+def test_it_fetches_more_of_what_the_human_took(household, make_task) -> None:
+    world, state = household(THINGS)
+    meaning = Meaning("bring_me", describe({"subclass": "fruit"}))
+    task = make_task(world, state, meaning, actions=pick_up(world, "apple#0", "table"))
+    for seed in range(10):
+        assert plan(said(task), seed) == (
+            "move to table",
+            "pick up apple#1",
+            "move to human",
+            "give apple#1 to human",
+            STOP,
+        )
+
+
+def test_the_same_type_counts_not_a_name_within_another(household, make_task) -> None:
+    world, state = household(THINGS)
+    actions = pick_up(world, "carving_knife#0", "table")
+    task = make_task(world, state, Meaning("bring_me", describe({"class": "TOOL"})), actions=actions)
+    guesses = {plan(said(task), seed)[-2] for seed in range(30)}
+    # No other carving knife, so anything of A(u), what the human took included.
+    assert guesses == {"give carving_knife to human", "give knife to human"}
+
+
+def test_without_a_hint_it_guesses_anywhere_in_what_was_said(household, make_task) -> None:
+    world, state = household(THINGS)
+    task = make_task(world, state, Meaning("bring_me", describe({"subclass": "fruit"})))
+    guesses = {plan(said(task), seed)[-2] for seed in range(60)}
+    assert guesses == {f"give {name} to human" for name in ("apple#0", "apple#1", "orange")}
+    assert plan(said(task), 7) == plan(said(task), 7)
+
+
+def test_destinations(household, make_task) -> None:
+    world, state = household(THINGS)
+    egg = describe({"type": "egg"})
+    told = make_task(world, state, Meaning("move_to", egg, "shelf"))
+    assert plan(said(told), 0)[-2] == "put egg onto shelf"
+    open_ = Meaning("move_to", egg)
+    actions = pick_up(world, "apple#0", "table")
+    seen = make_task(world, state, Meaning("move_to", egg, "sofa"), utterance=open_, actions=actions)
+    assert plan(said(seen), 0)[-2] == "put egg onto sofa"
+    assert play(seen, 0).success
+    unseen = make_task(world, state, Meaning("move_to", egg, "sofa"), utterance=open_)
+    assert plan(said(unseen), 0) == (STOP,)
+
+
+def test_changes_are_given_up_unless_switched_on(household, make_task) -> None:
+    world, state = household({"egg#0": "table"})
+    task = make_task(world, state, Meaning("change_state", describe({"type": "egg"}), "heat"))
+    given_up = play(task, 0)
+    assert (given_up.stopped, given_up.moves) == (True, 1)
+    assert play(task, 0, changes=True).success
+
+
+def test_it_knows_nothing_of_what_is_meant(household, make_task) -> None:
+    world, state = household(THINGS)
+    utterance = Meaning("bring_me", describe({"subclass": "fruit"}))
+    known = [
+        known_of(make_task(world, state, Meaning("bring_me", describe({"type": kind})), utterance=utterance))
+        for kind in ("apple", "orange")
+    ]
+    assert known[0] == known[1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_level_one_bring_me_always_succeeds(make_task, seed: int) -> None:
+    """Self-check 8: every guess comes from A(u), which is A(m), in any household."""
+    world, state = sample_scene(Random(seed))
+    random = Random(seed)
+    kind = world.kinds[world.movables[int(random.random() * len(world.movables))]]
+    keys = {"type": kind.name} if seed % 2 else {"subclass": kind.subclass}
+    assert matching(world, state, describe(keys))
+    pickable = [
+        one
+        for one in world.movables
+        if location_of(world, state, one) == state.container(one)
+        and world.relation(state.container(one)) == "ontop"
+    ]
+    taken = pickable[int(random.random() * len(pickable))]
+    actions = pick_up(world, world.names[taken], world.names[state.container(taken)])
+    task = make_task(world, state, Meaning("bring_me", describe(keys)), actions=actions)
+    end = play(task, seed)
+    assert end.success and end.moves <= 6
+
+
+def test_the_random_robot_is_uniform_and_repeatable() -> None:
+    valid = ("a", "b", "c", "d")
+    drawn = [uniform.next_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
+    assert drawn == [uniform.next_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
+    for one in valid:
+        assert drawn.count(one) == pytest.approx(500, abs=100)
