@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import yaml
 
 from simulator.handmethat.hierarchy import STATE_OF_ABILITY, STATES, TABLES
-from simulator.handmethat.world import NOTHING, State, World, is_reachable, is_unlocked
+from simulator.handmethat.world import HUMAN, NOTHING, State, World, is_reachable, is_unlocked
 
 Domain = Literal["human", "robot", "teleport"]
 Args = tuple[int, ...]
@@ -144,14 +144,15 @@ def _may_clean(world: World, tool: int, thing: int) -> bool:
 
 
 def _is_cleanable(world: World, thing: int) -> bool:
-    return any(world.of(ability) >> thing & 1 for ability in _CLEANABLE)
+    return thing >= 0 and any(world.of(ability) >> thing & 1 for ability in _CLEANABLE)
 
 
 _CHECKS: Final[Mapping[str, Callable[[int, int], _Check]]] = {
     "at": lambda i, j: lambda w, s, a: s.at == a[i],
     "hand-empty": lambda i, j: lambda w, s, a: s.holding == NOTHING,
     "holding": lambda i, j: lambda w, s, a: s.holding == a[i],
-    "human-holding": lambda i, j: lambda w, s, a: bool(s.given >> a[i] & 1),
+    "human": lambda i, j: lambda w, s, a: a[i] == HUMAN,
+    "human-holding": lambda i, j: lambda w, s, a: a[i] >= 0 and bool(s.given >> a[i] & 1),
     "waiting": lambda i, j: lambda w, s, a: s.waiting,
     "reach": lambda i, j: lambda w, s, a: is_reachable(w, s, a[i], a[j]),
     "unlocked": lambda i, j: lambda w, s, a: is_unlocked(w, s, a[i]),
