@@ -1,0 +1,192 @@
+"""Plans of the human: a goal's subgoals in some order, each from where the one before has led (spec 5.2).
+
+A plan for a subgoal is not searched for among actions. What is to be done with each thing is plain; open
+is only which things where a goal leaves a choice, with which tools, and in what order. The promising ways
+are walked in thought, and the shortest is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import TypeVar
+
+from simulator.handmethat.actions import Action
+from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.planner.demands import Choice, Demand, Option, choices_of, is_met
+from simulator.handmethat.planner.errands import errands_for, manners, run
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.walk import DeadEndError, Walk
+from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
+
+Plan = tuple[Action, ...]
+T = TypeVar("T")
+
+
+def plan_subgoal(
+    world: World,
+    state: State,
+    subgoal: Subgoal,
+    targets: Targets,
+    random: Random | None = None,
+    fixed: BitSet = 0,
+) -> Plan | None:
+    """A short plan for one subgoal.
+
+    Args:
+        world: the household.
+        state: where the plan starts; a human who waits is taken as working.
+        subgoal: what must hold at the end.
+        targets: what the plan may use.
+        random: settles what makes no difference; without it the first created goes first.
+        fixed: bit set of things that are best left where they are.
+
+    Returns:
+        The actions, none if the subgoal holds already; None if it cannot be reached.
+    """
+    walk = _Planner(world, targets, random).solve(Walk(world, state, targets.grounded), subgoal, fixed)
+    return None if walk is None else tuple(walk.actions)
+
+
+def plan_goal(
+    world: World,
+    state: State,
+    goal: Goal,
+    order: Sequence[int],
+    targets: Targets,
+    random: Random | None = None,
+) -> tuple[Plan, ...] | None:
+    """A plan for each subgoal, each from the state left by the one before.
+
+    What has been achieved before is not protected, except that a plan leaves alone the things that were put
+    in place for an earlier subgoal where others serve as well.
+
+    Args:
+        world: the household.
+        state: where the plan starts.
+        goal: the goal.
+        order: the order in which the subgoals are gone about, as their numbers.
+        targets: what the plans may use.
+        random: settles what makes no difference.
+
+    Returns:
+        One plan per subgoal, in that order; None if a subgoal cannot be reached.
+    """
+    planner = _Planner(world, targets, random)
+    walk: Walk | None = Walk(world, state, targets.grounded)
+    plans, fixed = [], 0
+    for number in order:
+        assert walk is not None
+        subgoal = goal.subgoals[number]
+        walk = planner.solve(walk, subgoal, fixed)
+        if walk is None:
+            return None
+        plans.append(tuple(walk.actions))
+        fixed |= planner.settled(walk, subgoal)
+    return tuple(plans)
+
+
+class _Planner:
+    """Plans for the subgoals of one goal."""
+
+    def __init__(self, world: World, targets: Targets, random: Random | None) -> None:
+        self._world = world
+        self._targets = targets
+        self._random = random
+
+    def solve(self, walk: Walk, subgoal: Subgoal, fixed: BitSet) -> Walk | None:
+        """The shortest of the promising walks on from `walk`; None if none leads to `subgoal`."""
+        choices, state = choices_of(self._world, subgoal), walk.state()
+        if is_met(choices, state):
+            return walk.fork()
+        best: Walk | None = None
+        for demands in self._selections(walk, state, choices, fixed):
+            errands = errands_for(walk, self._shuffled(demands))
+            if errands is None:
+                continue
+            for manner in manners(walk, errands, fixed):
+                there = walk.fork()
+                try:
+                    run(there, errands, manner, fixed)
+                except DeadEndError:
+                    continue
+                shorter = best is None or len(there.actions) < len(best.actions)
+                if shorter and is_met(choices, there.state()):
+                    best = there
+        return best
+
+    def settled(self, walk: Walk, subgoal: Subgoal) -> BitSet:
+        """The things that lie where `subgoal` wants them."""
+        state = walk.state()
+        options = (_met_option(choice, state) for choice in choices_of(self._world, subgoal))
+        return bit_set(one.entity for option in options if option for one in option if one.place != NOTHING)
+
+    def _selections(
+        self, walk: Walk, state: State, choices: Sequence[Choice], fixed: BitSet
+    ) -> Iterator[list[Demand]]:
+        """The options that may be worth taking, one of each choice."""
+        plain: list[Demand] = []
+        open_choices: list[Choice] = []
+        for choice in choices:
+            if (met := _met_option(choice, state)) is not None:
+                plain += met
+            elif len(choice) == 1:
+                plain += choice[0]
+            else:
+                loose = tuple(option for option in choice if not _moves(walk, option, fixed))
+                open_choices.append(loose or choice)
+        if not open_choices:
+            yield plain
+        elif len(open_choices) == 1:
+            for option in _distinct(walk, self._shuffled(open_choices[0])):
+                yield [*plain, *option]
+        else:
+            # Many things, and places of a kind for them: all into one place, or each into the nearest.
+            for i in self._shuffled(range(min(map(len, open_choices)))):
+                yield plain + [one for choice in open_choices for one in choice[i]]
+                yield plain + [one for choice in open_choices for one in _nearest(walk, choice, choice[i])]
+
+    def _shuffled(self, some: Iterable[T]) -> list[T]:
+        random = self._random
+        return list(some) if random is None else sorted(some, key=lambda _: random.random())
+
+
+def _met_option(choice: Choice, state: State) -> Option | None:
+    return next((option for option in choice if all(one.met(state) for one in option)), None)
+
+
+def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:
+    """Whether `option` takes something away that is best left where it is."""
+    return any(
+        fixed >> one.entity & 1 and one.place not in (NOTHING, walk.place[one.entity]) for one in option
+    )
+
+
+def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
+    """The first of the options that cost the same."""
+    found: dict[tuple[object, ...], Option] = {}
+    for option in options:
+        key = tuple(_signature(walk, one) for one in option)
+        found.setdefault(key, option)
+    return list(found.values())
+
+
+def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
+    """What makes a difference to how `demand` is met."""
+    entity, place, states, _ = demand
+    there: tuple[object, ...] = (place,)
+    if place != NOTHING and not walk.locations >> place & 1:
+        # Of two containers that stand side by side the one is as good as the other, if both are shut.
+        there = (walk.place[place], walk.is_shut(place), walk.place[entity] == place)
+    held = walk.holding == entity
+    return (walk.place[entity], held, *there, *(walk.states[name] >> entity & 1 for name, _ in states))
+
+
+def _nearest(walk: Walk, choice: Choice, otherwise: Option) -> Option:
+    """The option that wants things where they are, if there is one."""
+    for option in choice:
+        if all(
+            one.place == NOTHING or walk.location(one.place) == walk.location(one.entity) for one in option
+        ):
+            return option
+    return otherwise
