@@ -2,50 +2,62 @@
 
 It counts landmarks: facts that every plan makes true at some time, even when nothing is ever deleted. Each
 must be added by some operator; where two have no adding operator in common, that takes two operators. The
-landmarks of a fact are found as the largest solution of
+landmarks of a fact are the largest solution of
 
     marks(f) = {f} and, over all operators that add f, what the marks of all their needs have in common
 
-with marks(f) empty for facts that hold now (Zhu and Givan's propagation).
+with marks(f) empty for facts that hold now (Zhu and Givan's propagation). Moves are counted apart (`Trips`).
 
-Moves are counted apart, by the places at which the human must arrive. As nobody carries two things, each
-thing that must be brought to a place is an arrival there; each that must leave a place is a departure, and
-one leaves a place only as often as one has come there, counting the start. So a place takes at least as many
-arrivals as the larger of the two. That fails for things that may travel inside others; for these only
-landmarks count.
+Where there are several ways, landmarks share little: any of three knives will do. So choices are counted too:
+the disjunctions of the goal, and landmarks that operators of different needs add. Whatever is chosen takes at
+least as many operators as the cheapest member, of those that no earlier count has used; and after a choice
+all operators of all its members are used.
 
-Every term is a set of actions no two terms share, so the sum never exceeds the length of a plan.
+Every term so counts operators that no other term counts, and the sum never exceeds the length of a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final, NamedTuple
 
-from simulator.handmethat.planner.grounding import Facts, Grounding, Operator
+from simulator.handmethat.planner.exact_trips import Trip, Trips
+from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, bits
 from simulator.handmethat.planner.relaxed import UNREACHABLE, Wanted
-from simulator.handmethat.world import entities
+from simulator.handmethat.world import BitSet, entities
 
-# A goal with more alternatives than this is bounded by what its alternatives have in common.
-_MOST_ALTERNATIVES: Final = 64
+# A goal with more alternatives than this is counted by its choices instead of alternative by alternative.
+_MOST_ALTERNATIVES: Final = 16
+
+# By number of a fact its landmarks that do not hold yet; None for a fact that cannot be reached.
+_Marks = Sequence[Facts | None]
+
+
+class _Step(NamedTuple):
+    """An operator, by the numbers of its facts."""
+
+    needs: tuple[int, ...]
+    adds: tuple[int, ...]
 
 
 class LowerBound:
     """The bound for one goal over some operators of a grounding."""
 
     def __init__(self, grounding: Grounding, operators: Sequence[Operator], goal: Wanted) -> None:
-        self._operators = [
-            (_numbers(operator.needs), [(number, 1 << number) for number in _numbers(operator.adds)])
-            for operator in operators
-        ]
+        self._steps = [_Step(tuple(entities(one.needs)), tuple(entities(one.adds))) for one in operators]
         self._size = len(grounding.atoms)
         self._goal = goal
         self._alternatives = _alternatives(goal)
         self._standing = grounding.exclusive[-1]
-        self._adders = _adders(operators, self._size)
-        self._trips = _Trips(grounding, operators)
+        self._adders = _adders(self._steps, self._size)
+        # Facts with several adders: in which ways they come about.
+        self._ways = {
+            fact: [self._steps[number].needs for number in entities(self._adders[fact.bit_length() - 1])]
+            for fact in bits((1 << self._size) - 1 & ~self._standing)
+        }
+        self._trips = Trips(grounding, operators)
         self._known: dict[Facts, int] = {}
 
     def of(self, facts: Facts) -> int:
@@ -56,24 +68,25 @@ class LowerBound:
 
     def _bound(self, facts: Facts) -> int:
         marks = self._marks(facts)
-        if self._alternatives is None:
-            common = _common_marks(marks, self._goal)
-            return UNREACHABLE if common is None else self._count(facts, common)
-        least = UNREACHABLE
-        for wanted in self._alternatives:
-            together = _together(marks, wanted)
-            if together is not None:
-                least = min(least, self._count(facts, together))
-        return least
+        if self._alternatives is not None:
+            each = (_together(marks, wanted) for wanted in self._alternatives)
+            counts = (self._count(facts, marks, one) for one in each if one is not None)
+            return min(counts, default=UNREACHABLE)
+        common, choices = _together(marks, self._goal.facts), list[list[Facts]]()
+        for choice in self._goal.choices:
+            members = [one for one in (_common(marks, member) for member in choice) if one is not None]
+            if common is None or not members:
+                return UNREACHABLE
+            common |= reduce(and_, members)
+            choices.append(members)
+        return UNREACHABLE if common is None else self._count(facts, marks, common, choices)
 
-    def _marks(self, facts: Facts) -> list[Facts | None]:
-        """The landmarks of each fact by number; None for facts that cannot be reached."""
+    def _marks(self, facts: Facts) -> _Marks:
         marks: list[Facts | None] = [0 if facts >> i & 1 else None for i in range(self._size)]
-        operators = self._operators
         changed = True
         while changed:
             changed = False
-            for needs, adds in operators:
+            for needs, adds in self._steps:
                 together = 0
                 for need in needs:
                     own = marks[need]
@@ -81,114 +94,88 @@ class LowerBound:
                         break
                     together |= own
                 else:
-                    for number, bit in adds:
+                    for number in adds:
                         old = marks[number]
                         if old == 0:
                             continue
-                        new = together | bit if old is None else old & (together | bit)
+                        new = together | 1 << number
+                        if old is not None:
+                            new &= old
                         if new != old:
                             marks[number] = new
                             changed = True
         return marks
 
-    def _count(self, facts: Facts, marks: Facts) -> int:
-        """How many operators it takes at least to make all of `marks` true."""
-        used = total = 0
-        rest = marks & ~self._standing
-        while rest:
-            fact = rest & -rest
-            rest ^= fact
+    def _count(
+        self, facts: Facts, marks: _Marks, common: Facts, choices: Sequence[Sequence[Facts]] = ()
+    ) -> int:
+        """How many operators it takes at least to make all of `common` true, and one of each choice."""
+        total, used = self._new(common, 0)
+        for members in (*choices, *self._splits(marks, common)):
+            least, claimed = UNREACHABLE, used
+            for member in members:
+                more, using = self._new(member & ~common, used)
+                least = min(least, more)
+                claimed |= using
+            if least:
+                total, used = total + least, claimed
+        return total + self._trips.count(facts, common, self._more_trips(facts, common, choices))
+
+    def _new(self, marks: Facts, used: BitSet) -> tuple[int, BitSet]:
+        """How many operators that are not `used` it takes to make `marks` true; and all used then."""
+        total = 0
+        claimed = used
+        for fact in bits(marks & ~self._standing):
             adders = self._adders[fact.bit_length() - 1]
             if not adders & used:
                 used |= adders
                 total += 1
-        return total + self._trips.count(facts, marks)
+            claimed |= adders
+        return total, claimed
 
-
-class _Thing(NamedTuple):
-    """The facts of a movable thing: that it is held, and that it lies in or on a container."""
-
-    held: Facts
-    containers: Mapping[Facts, int]
-    anywhere: Facts
-
-
-class _Trips:
-    """How many moves it takes at least (see the head of this file)."""
-
-    def __init__(self, grounding: Grounding, operators: Sequence[Operator]) -> None:
-        world, atoms = grounding.world, grounding.atoms
-        self._standing = grounding.exclusive[-1]
-        self._at = {atom[1]: bit for atom, bit in atoms.items() if atom[0] == "at"}
-        self._things = {
-            one: _thing(grounding, one) for one in entities(grounding.relevant & world.of("movable"))
-        }
-        needed = added = 0
-        for operator in operators:
-            needed |= operator.needs
-            added |= operator.adds
-        carried = {one for one, thing in self._things.items() if thing.held & (needed | added)}
-        boxes = {one for one in carried if world.kinds[one].receptacle}
-        self._in_boxes = sum(bit for atom, bit in atoms.items() if atom[0] == "in" and atom[2] in boxes)
-        boxable = added & self._in_boxes
-        self._by_hand = [one for one, thing in self._things.items() if not thing.anywhere & boxable]
-
-    def count(self, facts: Facts, marks: Facts) -> int:
-        """The least number of moves that make the landmarks `marks` true."""
-        standing = facts & self._standing
-        arrivals: dict[Facts, int] = dict.fromkeys(_bits(marks & self._standing & ~facts), 1)
-        brought: dict[Facts, int] = {}
-        departures: dict[Facts, int] = {}
-        for one in self._by_hand:
-            thing = self._things[one]
-            if not marks & thing.anywhere or facts & thing.anywhere & self._in_boxes:
+    def _splits(self, marks: _Marks, common: Facts) -> Iterator[list[Facts]]:
+        """Of each landmark that comes about in several ways, what each way takes."""
+        for fact in bits(common & ~self._standing):
+            ways = self._ways[fact]
+            if len(ways) < 2:
                 continue
-            here = self._where(facts, one)
-            there = {self._spot(facts, thing.containers[fact]) for fact in _bits(marks & thing.anywhere)}
-            there -= {here, 0}
-            if here and there:
-                departures[here] = departures.get(here, 0) + 1
-                for place in there:
-                    brought[place] = brought.get(place, 0) + 1
-        for place, times in departures.items():
-            arrivals[place] = max(arrivals.get(place, 0), times - (place == standing))
-        for place, times in brought.items():
-            arrivals[place] = max(arrivals.get(place, 0), times)
-        return sum(arrivals.values())
+            members = set[Facts]()
+            for needs in ways:
+                together = 0
+                for need in needs:
+                    own = marks[need]
+                    if own is None:
+                        break
+                    together |= own
+                else:
+                    # What first makes a fact true does not need it.
+                    if not together & fact:
+                        members.add(together)
+            if len(members) > 1 and not any(one & ~common == 0 for one in members):
+                yield sorted(members)
 
-    def _where(self, facts: Facts, one: int) -> Facts:
-        """The fact of standing where a thing is; 0 if that is nowhere one can go."""
-        thing = self._things[one]
-        if facts & thing.held:
-            return facts & self._standing
-        lies = facts & thing.anywhere
-        return self._spot(facts, thing.containers[lies]) if lies else 0
-
-    def _spot(self, facts: Facts, container: int) -> Facts:
-        return self._at[container] if container in self._at else self._where(facts, container)
-
-
-def _thing(grounding: Grounding, one: int) -> _Thing:
-    containers = {bit: int(atom[2]) for atom, bit in grounding.atoms.items() if atom[:2] == ("in", one)}
-    return _Thing(grounding.atoms[("holding", one)], containers, sum(containers))
-
-
-def _bits(facts: Facts) -> Iterator[Facts]:
-    while facts:
-        fact = facts & -facts
-        yield fact
-        facts ^= fact
+    def _more_trips(self, facts: Facts, common: Facts, choices: Iterable[Sequence[Facts]]) -> list[Trip]:
+        """Trips that a choice takes whichever member is chosen, if no other is about the same things."""
+        found: list[Trip] = []
+        taken = {trip.thing for trip in self._trips.of(facts, common)}
+        for members in choices:
+            trips = [self._trips.of(facts, member & ~common) for member in members]
+            things = {trip.thing for some in trips for trip in some}
+            if taken & things or any(len(some) != 1 for some in trips):
+                continue
+            taken |= things
+            each = [some[0] for some in trips]
+            here = {trip.here for trip in each}
+            there = frozenset.intersection(*(trip.there for trip in each))
+            found.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))
+        return found
 
 
-def _numbers(facts: Facts) -> tuple[int, ...]:
-    return tuple(fact.bit_length() - 1 for fact in _bits(facts))
-
-
-def _adders(operators: Sequence[Operator], size: int) -> list[int]:
-    """For each fact the bit set of the operators that add it."""
+def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
+    """For each fact the operators that add it."""
     adders = [0] * size
-    for number, operator in enumerate(operators):
-        for fact in _numbers(operator.adds):
+    for number, step in enumerate(steps):
+        for fact in step.adds:
             adders[fact] |= 1 << number
     return adders
 
@@ -209,10 +196,10 @@ def _alternatives(goal: Wanted) -> list[Facts] | None:
     return found
 
 
-def _together(marks: Sequence[Facts | None], wanted: Facts) -> Facts | None:
+def _together(marks: _Marks, wanted: Facts) -> Facts | None:
     """The landmarks of all of `wanted`; None if one cannot be reached."""
     together = 0
-    for number in _numbers(wanted):
+    for number in entities(wanted):
         own = marks[number]
         if own is None:
             return None
@@ -220,13 +207,12 @@ def _together(marks: Sequence[Facts | None], wanted: Facts) -> Facts | None:
     return together
 
 
-def _common_marks(marks: Sequence[Facts | None], goal: Wanted) -> Facts | None:
+def _common(marks: _Marks, goal: Wanted) -> Facts | None:
     """The landmarks of a goal: of a disjunction those that all its members share."""
     together = _together(marks, goal.facts)
     for choice in goal.choices:
-        members = [_common_marks(marks, member) for member in choice]
-        possible = [member for member in members if member is not None]
-        if together is None or not possible:
+        members = [one for one in (_common(marks, member) for member in choice) if one is not None]
+        if together is None or not members:
             return None
-        together |= reduce(and_, possible)
+        together |= reduce(and_, members)
     return together

@@ -93,6 +93,14 @@ class Grounding:
         return " ".join(one if isinstance(one, str) else self.world.name(one) for one in atom)
 
 
+def bits(facts: Facts) -> Iterator[Facts]:
+    """The single facts of a set."""
+    while facts:
+        fact = facts & -facts
+        yield fact
+        facts ^= fact
+
+
 def ground(world: World, relevant: BitSet) -> Grounding:
     """The human's actions over the `relevant` entities (`Targets.grounded`).
 
