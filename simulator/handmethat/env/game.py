@@ -132,6 +132,7 @@ class Game:
         style: ``reference``: texts as the published wrapper prints them (B15).
         quirk: see `Observer.view`.
         text: whether outcomes have observations; without them a step is several times faster.
+        questions: whether questions are understood; they are not in the paper's study with people.
     """
 
     def __init__(
@@ -145,8 +146,10 @@ class Game:
         style: TextStyle = "readable",
         quirk: bool = False,
         text: bool = True,
+        questions: bool = True,
     ) -> None:
-        self.task, self.mode, self.limit, self.text = task, mode, limit, text
+        self.task, self.mode, self.limit = task, mode, limit
+        self.text, self.questions = text, questions
         self.costs = costs or Costs()
         self.language, self.style, self.quirk = language, style, quirk
         self.reader = Reader(task.world)
@@ -208,6 +211,8 @@ class Game:
         command = self.reader.read(text)
         if command.kind == "action":
             return self._manipulate(game, command)
+        if command.kind == "question" and not self.questions:
+            command = Command("invalid", text="question", error="parse")
         if command.kind == "question":
             given = answer(self.task, command.text, self.language)
             return self.ask(game, given, command)

@@ -7,34 +7,34 @@ changes little.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
-from types import MappingProxyType
-from typing import Any, Final, Literal
-
-import yaml
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final, Literal
 
 from simulator.handmethat.env.commands import Command, CommandError
-from simulator.handmethat.env.naming import Language, Names
+from simulator.handmethat.env.naming import (
+    Form,
+    Language,
+    noun,
+    phrase,
+    state_words,
+    traits_of,
+    truths,
+    wording,
+)
 from simulator.handmethat.env.questions import official_questions
 from simulator.handmethat.env.sight import shows
-from simulator.handmethat.hierarchy import STATES, TABLES
+from simulator.handmethat.hierarchy import STATES
+from simulator.handmethat.meanings.naming import display_name
 from simulator.handmethat.views import Mode
 from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, World, bit_set, entities
+
+__all__ = ["Observer", "TextStyle", "collapse", "reference_text", "wording"]
 
 TextStyle = Literal["readable", "reference"]
 _FIRST: Final = State._fields.index(STATES[0])
 _LAST: Final = _FIRST + len(STATES)
 _MOST_KEPT: Final = 20_000
-_BLANKS: Final = re.compile(r"\s+")
-
-
-@cache
-def wording(language: Language) -> Mapping[str, Any]:
-    """The table of a language."""
-    text = (TABLES / f"observations.{language}.yaml").read_text(encoding="utf-8")
-    return MappingProxyType(yaml.safe_load(text))
 
 
 def reference_text(text: str) -> str:
@@ -44,7 +44,7 @@ def reference_text(text: str) -> str:
 
 def collapse(text: str) -> str:
     """With runs of white space as one blank, as the published wrapper does to observations."""
-    return _BLANKS.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 class Observer:
@@ -57,13 +57,11 @@ class Observer:
 
     def __init__(self, world: World, language: Language = "en") -> None:
         self.world, self.language = world, language
-        self.names = Names(world, language)
+        self._traits = traits_of(world)
         self.table = wording(language)
         self._receptacles = world.of("receptacle")
         self._masks: dict[tuple[int, ...], BitSet] = {}
         self._lists: dict[tuple[object, ...], str] = {}
-        self._nouns: dict[int, str] = {}
-        self._things: dict[tuple[object, ...], str] = {}
 
     def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
         """What the robot sees now.
@@ -94,9 +92,11 @@ class Observer:
 
     def room(self) -> str:
         """The human and the locations, the floor excepted."""
-        places = [self._noun(place) for place in self.world.locations if self.world.names[place] != "floor"]
-        articles = [self._article(self.table["thing"].format(noun=noun), noun) for noun in places]
-        things = self.table["between_things"].join([self.table["human_thing"], *articles])
+        places = [place for place in self.world.locations if self.world.names[place] != "floor"]
+        plain = [
+            phrase(self.language, "thing", self._traits[place]._replace(states=()), ()) for place in places
+        ]
+        things = self.table["between_things"].join([self.table["human_thing"], *plain])
         return str(self.table["room"].format(things=things))
 
     def opening(self, state: State, task: str | None, view: str) -> str:
@@ -109,7 +109,7 @@ class Observer:
 
     def confirmation(self, command: Command) -> str:
         """That an action has been carried out."""
-        names = [self.names.display(entity) for entity in command.args]
+        names = [display_name(self.world, entity, self.language) for entity in command.args]
         if command.verb == "move" and command.args[0] == HUMAN:
             names = [self.table["human"]]
         return str(self.table["done"][command.verb].format(*names))
@@ -130,18 +130,12 @@ class Observer:
         )
 
     def state_words(self, state: State, entity: int) -> tuple[str, ...]:
-        """Words for how an entity is, in the order of 9.3: colour, size, then what is true, and lids."""
-        world, table = self.world, self.table
-        values = (world.colors[entity], world.sizes[entity])
-        words = [table["value_words"][value] for value in values if value]
-        for name in world.kinds[entity].states:
-            truth = bool(getattr(state, name) >> entity & 1)
-            if truth in table["state_words"][name]:
-                words.append(table["state_words"][name][truth])
-        return tuple(words)
+        """Words for how an entity is."""
+        traits = self._traits[entity]
+        return state_words(self.language, traits, truths(state, traits, entity))
 
-    def _place(self, key: str, state: State, place: int, lids: bool) -> str:
-        sentences = [self._header(key, state, place)]
+    def _place(self, form: Form, state: State, place: int, lids: bool) -> str:
+        sentences = [self._phrase(form, state, place)]
         if lids and not shows(self.world, state, place):
             return sentences[0]
         here = state.contents(place)
@@ -155,16 +149,6 @@ class Observer:
                     things = self._list(state, inner)
                     sentences.append(self.table[word].format(noun=self._noun(one), things=things))
         return " ".join(sentences) if self.language == "en" else "".join(sentences)
-
-    def _header(self, key: str, state: State, place: int) -> str:
-        bits = tuple([field >> place & 1 for field in state[_FIRST:_LAST]])  # type: ignore[operator]
-        found = self._things.get((key, place, bits))
-        if found is None:
-            words = self.state_words(state, place)
-            pattern = self.table[f"{key}_with_states" if words else key]
-            text = pattern.format(states=self.table["between_states"].join(words), noun=self._noun(place))
-            found = self._things[key, place, bits] = self._article(text, (*words, self._noun(place))[0])
-        return found
 
     def _list(self, state: State, things: Sequence[int]) -> str:
         """Things with their states, separated; or that there is nothing."""
@@ -181,31 +165,13 @@ class Observer:
                 self._lists.clear()
                 self._masks.clear()
             found = self._lists[key] = self.table["between_things"].join(
-                self._thing(state, one) for one in things
+                [self._phrase("thing", state, one) for one in things]
             )
         return found
 
-    def _thing(self, state: State, entity: int) -> str:
-        bits = tuple([field >> entity & 1 for field in state[_FIRST:_LAST]])  # type: ignore[operator]
-        found = self._things.get((entity, bits))
-        if found is None:
-            words, noun = self.state_words(state, entity), self._noun(entity)
-            pattern = self.table["thing_with_states" if words else "thing"]
-            text = pattern.format(states=self.table["between_states"].join(words), noun=noun)
-            found = self._things[entity, bits] = self._article(text, (*words, noun)[0])
-        return found
+    def _phrase(self, form: Form, state: State, entity: int) -> str:
+        traits = self._traits[entity]
+        return phrase(self.language, form, traits, truths(state, traits, entity))
 
     def _noun(self, entity: int) -> str:
-        found = self._nouns.get(entity)
-        if found is None:
-            pattern = self.table["noun"]
-            found = pattern.format(word=self.names.word(entity), label=self.names.labels[entity])
-            self._nouns[entity] = found
-        return found
-
-    def _article(self, text: str, word: str) -> str:
-        """`text` with the right article in front of `word`."""
-        other = self.table["other_article"]
-        if not other or word[0] not in "aeiou":
-            return text
-        return text.replace(f"a {word}", other + word, 1)
+        return noun(self.language, self._traits[entity])

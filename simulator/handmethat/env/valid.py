@@ -7,11 +7,10 @@ a fixed order: moves, the human, the place, the things there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from simulator.handmethat.actions import domain
-from simulator.handmethat.env.commands import HUMAN_WORD, Reader
+from simulator.handmethat.env.commands import HUMAN_WORD
 from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.questions import official_questions
 from simulator.handmethat.world import HUMAN, NOTHING, State, World, bit_set, entities
@@ -32,8 +31,6 @@ class Offers:
     def __init__(self, world: World) -> None:
         self._world = world
         self._labels = world.labels
-        self._reader = Reader(world)
-        self._schemas = domain("robot")
         self._moves = (
             *(f"move to {self._labels[place]}" for place in world.locations),
             f"move to {HUMAN_WORD}",
@@ -64,8 +61,7 @@ class Offers:
         """The commands whose preconditions hold now."""
         if state.at == HUMAN:
             return (*self._moves, *self._at_human(state))
-        candidates = self._candidates(state)
-        return (*self._moves, *(text for text in candidates if self._applies(state, text)))
+        return (*self._moves, *self._applicable(state))
 
     def extra(self, language: Language) -> tuple[str, ...]:
         """What is never listed but may be said: looking, the inventory, help and the questions."""
@@ -139,36 +135,48 @@ class Offers:
     def _shut(self, state: State, entity: int) -> bool:
         return bool(self._openable >> entity & ~state.open >> entity & 1)
 
-    def _candidates(self, state: State) -> Iterator[str]:
-        """Everything that could be applicable at a location, lids and tools not asked about."""
-        at, held, labels = state.at, state.holding, self._labels
-        here = state.contents(at)
-        yield from self._lid(state, at) + self._switch(state, at)
+    def _applicable(self, state: State) -> list[str]:
+        """What is applicable at a location beside moving; only a lid that is shut hides anything."""
+        world, at, held, here = self._world, state.at, state.holding, state.contents(state.at)
+        reachable = [] if self._hidden(state, at) else here
+        found = self._lid(state, at) + self._switch(state, at)
         if held == NOTHING:
-            yield from self._appliance(state, here)
-        elif self._world.kinds[at].role == "soaks":
-            # Soaking alone needs no free hand.
-            yield from self._appliance(state, here)
-        if held != NOTHING:
-            yield self._put(held, at)
-            yield f"clean {labels[at]} with {labels[held]}"
-        for one in here:
-            yield from self._lid(state, one) + self._switch(state, one)
+            found += [self._pick[one] for one in reachable]
+        else:
+            if not self._hidden(state, at):
+                found.append(self._put(held, at))
+            found += self._use(state, held, at, here, reachable)
+        for one in reachable:
+            found += self._lid(state, one) + self._switch(state, one)
+            if not self._receptacles >> one & 1 or self._hidden(state, one):
+                continue
             if held == NOTHING:
-                yield self._pick[one]
-            else:
-                yield f"clean {labels[one]} with {labels[held]}"
-                yield f"slice {labels[one]} with {labels[held]}"
-            if self._receptacles >> one & 1:
-                if held == NOTHING:
-                    yield from (f"{self._pick[inner]} from {labels[one]}" for inner in state.contents(one))
-                else:
-                    yield self._put(held, one)
+                label = self._labels[one]
+                found += [f"{self._pick[inner]} from {label}" for inner in state.contents(one)]
+            elif not self._receptacles >> held & 1:
+                found.append(self._put(held, one))
+        # Soaking alone needs no free hand.
+        if held == NOTHING or world.kinds[at].role == "soaks":
+            found += self._appliance(state, here)
+        return found
 
-    def _applies(self, state: State, text: str) -> bool:
-        command = self._reader.read(text)
-        action = self._reader.ground(command, state.at)
-        return action is not None and self._schemas[action.name].applicable(self._world, state, action.args)
+    def _use(
+        self, state: State, tool: int, at: int, here: Iterable[int], reachable: Iterable[int]
+    ) -> list[str]:
+        """What the thing in the hand can clean or cut."""
+        world, label, found = self._world, self._labels[tool], []
+        kind = world.kinds[tool].name
+        if not world.of("soakable") >> tool & ~state.soaked >> tool & 1:
+            targets = [one for one in (at, *reachable) if kind in world.kinds[one].cleaners]
+            dirty = [one for one in targets if self._cleanable >> one & 1]
+            found += [f"clean {self._labels[one]} with {label}" for one in dirty]
+        if self._knives >> tool & 1 and world.relation(at) == "ontop":
+            cut = [one for one in here if self._sliceable >> one & 1]
+            found += [f"slice {self._labels[one]} with {label}" for one in cut]
+        return found
+
+    def _hidden(self, state: State, container: int) -> bool:
+        return self._world.relation(container) == "inside" and self._shut(state, container)
 
 
 def _of_type(world: World, name: str) -> int:

@@ -21,6 +21,8 @@ from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import HandMeThat
 from simulator.handmethat.env.structured import MOST_ENTITIES, StructuredObserver
 from simulator.handmethat.files import write_file
+from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.robots.uniform import next_command
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 
@@ -256,41 +258,16 @@ def test_vector_environments_and_processes_can_have_it(task: Task) -> None:
     assert pickle.loads(pickle.dumps(task)) == task
 
 
-def test_a_random_robot_hardly_ever_succeeds() -> None:
+def test_a_random_robot_hardly_ever_succeeds(make_task) -> None:
     """Self-check 8: about none of the episodes in 40 steps."""
-    from simulator.handmethat.meanings.model import Meaning, describe, matching
-    from simulator.handmethat.robots.uniform import next_command
-    from simulator.handmethat.world import entities
-
     won = 0
     for seed in range(60):
-        world, state = sample_scene(Random(seed))
+        world, scene = sample_scene(Random(seed))
         kind = world.kinds[world.movables[seed % len(world.movables)]]
-        meaning = Meaning("bring_me", describe({"type": kind.name}))
-        meant = tuple((one, None) for one in entities(matching(world, state, meaning.description)))
-        task = Task(
-            id=f"random-{seed}",
-            level=1,
-            goal_index=None,
-            task_index=None,
-            world=world,
-            initial=state,
-            current=state,
-            goal="",
-            subgoal=None,
-            actions=(),
-            solution=(),
-            meaning=meaning,
-            utterance=meaning,
-            heard=meaning,
-            in_meaning=meant,
-            in_utterance=meant,
-            useful=meant,
-            in_heard=meant,
-        )
+        task = make_task(world, scene, Meaning("bring_me", describe({"type": kind.name})))
         game = Game(task, text=False)
-        state_ = game.start()
-        while not state_.done:
-            state_ = game.act(state_, next_command(game.valid(state_), seed, state_.moves)).game
-        won += state_.success
+        state = game.start()
+        while not state.done:
+            state = game.act(state, next_command(game.valid(state), seed, state.moves)).game
+        won += state.success
     assert won <= 2

@@ -107,31 +107,12 @@ def test_the_published_quirk_of_full_mode(scene) -> None:
     assert any("In the box#0: an apple#1." in line for line in view(scene, "sofa", "full", quirk=True))
 
 
-def test_texts_follow_the_state(scene) -> None:
+def test_texts_follow_the_state(scene, make_task) -> None:
     """After heating, the stove shows as off, because the rules switched it off (B10)."""
     world, state = scene
     stove, apple = world.entity("stove"), world.entity("apple#0")
     state = state.with_place(apple, stove)._replace(toggled=1 << stove)
-    task = Task(
-        id="t",
-        level=1,
-        goal_index=None,
-        task_index=None,
-        world=world,
-        initial=state,
-        current=state,
-        goal="",
-        subgoal=None,
-        actions=(),
-        solution=(),
-        meaning=Meaning("bring_me", ()),
-        utterance=Meaning("bring_me", ()),
-        heard=Meaning("bring_me", ()),
-        in_meaning=(),
-        in_utterance=(),
-        useful=(),
-        in_heard=(),
-    )
+    task = make_task(world, state, Meaning("bring_me", describe({"type": "egg"})))
     game = Game(task)
     at_stove = game.act(game.start(), "move to stove").game
     assert "toggled-on stove" in game.look(at_stove)

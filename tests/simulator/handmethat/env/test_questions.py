@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.questions import answer, official_questions, question_cost
 from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import State, World
 
@@ -269,18 +272,10 @@ def test_the_tables_have_the_same_words_in_both_languages() -> None:
         assert table()[part]["en"].keys() == table()[part]["zh"].keys()
 
 
+WORLD = sample_scene(Random(0))[0]
+
+
 @given(st.text(max_size=40) | st.lists(st.sampled_from([text for text, _, _ in FREE])).map(" ".join))
 @settings(max_examples=200, deadline=None)
 def test_no_question_makes_reading_fail(text: str) -> None:
     read_question(WORLD, text)
-
-
-def _world() -> World:
-    from random import Random
-
-    from simulator.handmethat.scene import sample_scene
-
-    return sample_scene(Random(0))[0]
-
-
-WORLD = _world()

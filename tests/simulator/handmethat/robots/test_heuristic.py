@@ -10,7 +10,7 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.meanings.model import Meaning, describe, matching
 from simulator.handmethat.robots import uniform
-from simulator.handmethat.robots.heuristic import STOP, Known, known_of, next_command, plan
+from simulator.handmethat.robots.heuristic import STOP, known_of, next_command, plan
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import World, location_of
@@ -22,10 +22,6 @@ def play(task: Task, seed: int, *, changes: bool = False) -> GameState:
     while not state.done:
         state = game.act(state, next_command(known, seed, state.moves, changes=changes)).game
     return state
-
-
-def said(task: Task) -> Known:
-    return known_of(task)
 
 
 def pick_up(world: World, name: str, place: str) -> tuple[Action, ...]:
@@ -54,7 +50,7 @@ def test_it_fetches_more_of_what_the_human_took(household, make_task) -> None:
     meaning = Meaning("bring_me", describe({"subclass": "fruit"}))
     task = make_task(world, state, meaning, actions=pick_up(world, "apple#0", "table"))
     for seed in range(10):
-        assert plan(said(task), seed) == (
+        assert plan(known_of(task), seed) == (
             "move to table",
             "pick up apple#1",
             "move to human",
@@ -67,31 +63,31 @@ def test_the_same_type_counts_not_a_name_within_another(household, make_task) ->
     world, state = household(THINGS)
     actions = pick_up(world, "carving_knife#0", "table")
     task = make_task(world, state, Meaning("bring_me", describe({"class": "TOOL"})), actions=actions)
-    guesses = {plan(said(task), seed)[-2] for seed in range(30)}
+    guesses = {plan(known_of(task), seed)[-2] for seed in range(30)}
     # No other carving knife, so anything of A(u), what the human took included.
     assert guesses == {"give carving_knife to human", "give knife to human"}
 
 
-def test_without_a_hint_it_guesses_anywhere_in_what_was_said(household, make_task) -> None:
+def test_without_a_hint_it_guesses_anywhere_in_what_was_known_of(household, make_task) -> None:
     world, state = household(THINGS)
     task = make_task(world, state, Meaning("bring_me", describe({"subclass": "fruit"})))
-    guesses = {plan(said(task), seed)[-2] for seed in range(60)}
+    guesses = {plan(known_of(task), seed)[-2] for seed in range(60)}
     assert guesses == {f"give {name} to human" for name in ("apple#0", "apple#1", "orange")}
-    assert plan(said(task), 7) == plan(said(task), 7)
+    assert plan(known_of(task), 7) == plan(known_of(task), 7)
 
 
 def test_destinations(household, make_task) -> None:
     world, state = household(THINGS)
     egg = describe({"type": "egg"})
     told = make_task(world, state, Meaning("move_to", egg, "shelf"))
-    assert plan(said(told), 0)[-2] == "put egg onto shelf"
+    assert plan(known_of(told), 0)[-2] == "put egg onto shelf"
     open_ = Meaning("move_to", egg)
     actions = pick_up(world, "apple#0", "table")
     seen = make_task(world, state, Meaning("move_to", egg, "sofa"), utterance=open_, actions=actions)
-    assert plan(said(seen), 0)[-2] == "put egg onto sofa"
+    assert plan(known_of(seen), 0)[-2] == "put egg onto sofa"
     assert play(seen, 0).success
     unseen = make_task(world, state, Meaning("move_to", egg, "sofa"), utterance=open_)
-    assert plan(said(unseen), 0) == (STOP,)
+    assert plan(known_of(unseen), 0) == (STOP,)
 
 
 def test_changes_are_given_up_unless_switched_on(household, make_task) -> None:
