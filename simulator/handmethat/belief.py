@@ -126,19 +126,26 @@ def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
 
 
 def best_question(
-    world: World, state: State, belief: Belief, questions: Sequence[Question]
+    households: Sequence[tuple[World, State]], belief: Belief, questions: Sequence[Question]
 ) -> Question | None:
-    """The question whose answer tells most, in bits per point; None if none tells anything."""
-    things = list(entities(candidates(world, state, belief) or candidates(world, state, belief.somewhere())))
+    """The question whose answer tells most, in bits per point; None if none tells anything.
+
+    Args:
+        households: those that are thought possible, equally likely.
+        belief: what is known.
+        questions: those that may be asked; the first of equals is taken.
+    """
     best, most = None, 0.0
     for question in questions:
-        worth = _bits(world, state, belief, things, question) / max(question.cost, 1)
+        bits = sum(_bits(world, state, belief, question) for world, state in households)
+        worth = bits / max(question.cost, 1)
         if worth > most + 1e-9:
             best, most = question, worth
     return best
 
 
-def _bits(world: World, state: State, belief: Belief, things: Sequence[int], question: Question) -> float:
+def _bits(world: World, state: State, belief: Belief, question: Question) -> float:
+    things = list(entities(candidates(world, state, belief)))
     asked = read_question(world, question.text)
     if "destination" in asked.asks:
         return log2(max(destinations(world, belief).bit_count(), 1))

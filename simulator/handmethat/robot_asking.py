@@ -6,7 +6,7 @@ point; it asks the best one, reads the answer, and chooses anew. Then it takes o
 one that the human has not handled itself if there is one, carries the instruction out, and stops.
 
 What it sees. In full mode, everything. In partial mode, what it has seen: it looks through the places until
-something fits. What it has not seen it imagines: a sampled household of its own stands for the real one when
+something fits. What it has not seen it imagines: sampled households of its own stand for the real one when
 it weighs questions and decides where to look first.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
@@ -35,6 +36,9 @@ from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
 
 STOP: Final = "stop"
+# Households that it imagines, and how many it draws at most to find such as hold what is asked for.
+_DREAMS: Final = 5
+_DRAWN: Final = 30
 
 
 class AskingRobot:
@@ -68,10 +72,10 @@ def next_move(knows: InsiderKnows, many: int) -> str:
     asked = [command for command in knows.commands if command.startswith("question:")]
     acting = len(asked) < len(knows.commands)
     if len(asked) < many and not acting:
-        world, state = _imagined(play, knows.seed)
+        households = _imagined(play, belief, knows.seed)
         left = [one for one in questions_for(play) if f"question: {one.text}" not in asked]
         weighed = belief if play.options.mode == "full" else belief.somewhere()
-        best = best_question(world, state, weighed, left)
+        best = best_question(households, weighed, left)
         if best is not None:
             return f"question: {best.text}"
     return _act(knows, belief, len(asked))
@@ -95,7 +99,7 @@ def _act(knows: InsiderKnows, belief: Belief, asked: int) -> str:
         entity, argument = target
         world, quest = play.task.world, play.task.utterance.quest
         script = script_for(world, moment.state, quest, entity, argument) or ()
-        here = play.game.observer.names.labels[moment.state.at] if moment.state.at >= 0 else ""
+        here = world.labels[moment.state.at] if moment.state.at >= 0 else ""
         if script and script[0] == f"move to {here}":
             script = script[1:]
         return script[done - number] if done - number < len(script) else STOP
@@ -135,7 +139,7 @@ def _target(play: Play, belief: Belief, moment: _Moment, seed: int) -> tuple[int
 def _look(play: Play, belief: Belief, moments: Sequence[_Moment], seed: int) -> str:
     """Open what is shut here, else go to the likeliest place not seen; in the end open what lies about."""
     world, state = play.task.world, moments[-1].state
-    labels = play.game.observer.names.labels
+    labels = world.labels
     if state.at >= 0 and not shows(world, state, state.at):
         return f"open {labels[state.at]}"
     looked = {moment.state.at for moment in moments}
@@ -153,24 +157,29 @@ def _places(play: Play, belief: Belief, seed: int) -> list[int]:
     """All locations, those first where most of what fits would lie in the imagined household."""
     world = play.task.world
     named = belief.place & bit_set(world.locations)
-    dream, state = _imagined(play, seed)
     counts: dict[str, int] = {}
-    for one in entities(candidates(dream, state, belief.somewhere())):
-        place = dream.names[location_of(dream, state, one)]
-        counts[place] = counts.get(place, 0) + 1
+    for dream, state in _imagined(play, belief, seed):
+        for one in entities(candidates(dream, state, belief.somewhere())):
+            place = dream.names[location_of(dream, state, one)]
+            counts[place] = counts.get(place, 0) + 1
     held = {location_of(world, play.game.start().state, one) for one in entities(belief.place & ~named)}
     first = {*entities(named), *held}
     return sorted(world.locations, key=lambda one: (one not in first, -counts.get(world.names[one], 0), one))
 
 
-def _imagined(play: Play, seed: int) -> tuple[World, State]:
-    """The household itself where everything is seen, else one of the robot's own making."""
+def _imagined(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]]:
+    """The household itself where everything is seen, else some of the robot's own making.
+
+    They are such as the instruction lets expect: they hold what it is about.
+    """
     if play.options.mode == "full":
-        return play.task.world, play.game.start().state
-    return _dreamt(derive_seed(seed, "imagined"))
+        return [(play.task.world, play.game.start().state)]
+    somewhere = belief.somewhere()
+    drawn = (_dreamt(derive_seed(seed, "imagined", number)) for number in range(_DRAWN))
+    return list(islice((dream for dream in drawn if candidates(*dream, somewhere)), _DREAMS))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _dreamt(seed: int) -> tuple[World, State]:
     return sample_scene(Random(seed))
 

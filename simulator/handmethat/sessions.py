@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from random import Random
 from typing import Any, Final
 from uuid import uuid4
@@ -71,7 +72,7 @@ class StudyStep:
     """What a participant plays next.
 
     Attributes:
-        task_id: the item.
+        task_id: the item's name.
         place: its place in the participant's order, from 1.
         total: episodes of the whole study, for one person and mode.
         episode_id: the episode, if it has been begun and not ended; else None.
@@ -107,10 +108,13 @@ class HandMeThatSessions(Sessions):
         self._loaded: dict[str, Task] | None = None
 
     def catalog(self, language: Language, *, protocol: Protocol = "free") -> tuple[CatalogEntry, ...]:
-        """Every task, by level, quest type and number; in the paper's protocol without levels, by name."""
+        """Every task, by level, quest type and number.
+
+        In the paper's protocol nothing tells the level: neither the order nor the tasks' names.
+        """
         entries = (
             CatalogEntry(
-                task_id=task.id,
+                task_id=_key(task.id) if protocol == "paper" else task.id,
                 level=None if protocol == "paper" else task.level,
                 quest=task.meaning.quest,
                 title=instruction_text(task, language),
@@ -156,7 +160,7 @@ class HandMeThatSessions(Sessions):
         for seat, name in seats.items():
             self._require_offered(seat, name)
         task = self._any_task(level) if task_id is None else self._task(task_id)
-        return await self.start_item(Posed(task, language), seats, options)
+        return await self.start_item(Posed(task, language), seats, options, name=_key(task.id))
 
     def next_task(self, participant_key: str, *, mode: Mode = "partial") -> StudyStep | None:
         """What a participant of the paper's study plays next; None if everything has been played.
@@ -206,6 +210,7 @@ class HandMeThatSessions(Sessions):
             {ROBOT: "person", HUMAN: GIVER},
             options,
             run_id=_study_run(mode),
+            name=_key(step.task_id),
             participant_id=person,
         )
 
@@ -233,9 +238,12 @@ class HandMeThatSessions(Sessions):
 
     def _task(self, task_id: str) -> Task:
         tasks = self._tasks()
-        if task_id not in tasks:
-            raise InputError(f"There is no task {task_id!r}; pick one from the list.")
-        return tasks[task_id]
+        if task_id in tasks:
+            return tasks[task_id]
+        for task in tasks.values():
+            if _key(task.id) == task_id:
+                return task
+        raise InputError(f"There is no task {task_id!r}; pick one from the list.")
 
     def _any_task(self, level: int | None) -> Task:
         tasks = [task for task in self._tasks().values() if level in (None, task.level)]
@@ -261,6 +269,11 @@ class HandMeThatSessions(Sessions):
         opposite = HUMAN if seat == ROBOT else ROBOT
         if name not in {one.name for one in self.opponents(opposite) if one.available}:
             raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
+
+
+def _key(task_id: str) -> str:
+    """A name for a task that tells nothing: published names hold level and goal."""
+    return blake2b(task_id.encode(), digest_size=6).hexdigest()
 
 
 def _study_run(mode: Mode) -> str:

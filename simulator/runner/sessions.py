@@ -66,6 +66,7 @@ class Sessions:
         options: Mapping[str, object] | None = None,
         *,
         run_id: str | None = None,
+        name: str | None = None,
         participant_id: str | None = None,
     ) -> str:
         """Begin an episode of `item` and play it on to the first person's turn.
@@ -75,6 +76,7 @@ class Sessions:
             seats: seat -> who sits there.
             options: of the episode.
             run_id: the run it belongs to; default: one for everybody who plays with these seats.
+            name: stands for the item in the episode's id, which players may see; default: the item's.
             participant_id: the person who plays, who must be in the log.
 
         Returns:
@@ -94,7 +96,7 @@ class Sessions:
         # Every play is an episode of its own; the repeat index only has to be unlike the others'.
         unique = uuid4().int >> 96
         episode = Episode(
-            id=f"{run_id}/{row.name}.{row.language}/{unique:x}",
+            id=f"{run_id}/{name or row.name}.{row.language}/{unique:x}",
             run_id=run_id,
             item_hash=row.hash,
             language=row.language,

@@ -1,0 +1,160 @@
+"""Episodes of HandMeThat played through its room, without a log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logs.rows import Ending, Episode, Turn
+from simulator.handmethat import graph
+from simulator.handmethat.files import write_file
+from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.task import Level, Task
+from simulator.models import ChatModel
+from simulator.runner.rooms import Live
+from simulator.seats import PersonSeat, ScriptSeat, Seat
+
+
+@dataclass
+class Played:
+    live: Live
+    state: graph.State
+    turns: list[Turn]
+
+    @property
+    def ending(self) -> Ending | None:
+        return ROOM.ending(self.live, self.state)
+
+    def lines(self, seat: str) -> list[str]:
+        return [turn.text for turn in self.turns if turn.seat == seat]
+
+
+Play = Callable[..., Awaitable[Played]]
+
+
+def seated(name: str, who: Any, models: Callable[[str], ChatModel], options: dict[str, Any]) -> Seat:
+    """A seat out of its name, out of lines (a script), or as it is."""
+    if who == "person":
+        return PersonSeat()
+    if isinstance(who, str):
+        return ROOM.seat_for(name, who, models, options)
+    return ScriptSeat(who) if isinstance(who, list) else who
+
+
+async def play(
+    task: Task,
+    robot: Any,
+    human: Any = "offline/giver",
+    turns: Sequence[Turn] = (),
+    *,
+    language: Any = "en",
+    seed: int = 0,
+    models: Any = None,
+    **options: Any,
+) -> Played:
+    """Play on from `turns` until the episode ends or a person is due."""
+    played = list(turns)
+
+    async def record(turn: Turn) -> None:
+        played.append(turn)
+
+    seats = {name: seated(name, who, models, options) for name, who in (("robot", robot), ("human", human))}
+    episode = Episode(
+        id="e",
+        run_id="r",
+        item_hash="h",
+        language=language,
+        seats={name: seat.name for name, seat in seats.items()},
+        seed=seed,
+        options=options,
+    )
+    live = Live(episode=episode, item=Posed(task, language), seats=seats, record=record)
+    state = await ROOM.advance(live, ROOM.rebuild(played))
+    return Played(live, state, played)
+
+
+@pytest.fixture(scope="session")
+def run() -> Play:
+    return play
+
+
+@pytest.fixture
+def kitchen(household: Any, make_task: Any) -> Task:
+    """A red and a green book-bag … two boxes, lamps on two tables: what is wanted is the lamp on the shelf.
+
+    "Hand me the lamp" fits three lamps; meant is the one on the shelf.
+    """
+    world, state = household(
+        {
+            "box#0": "floor",
+            "box#1": "floor",
+            "package#0": "cabinet",
+            "lamp#0": "table",
+            "lamp#1": "table",
+            "lamp#2": "shelf",
+            "apple#0": "refrigerator",
+            "knife#0": "countertop",
+        },
+        colors={"box#0": "red", "box#1": "green", "package#0": "blue"},
+        sizes={"box#0": "large", "box#1": "small", "package#0": "small"},
+        dusty=["box#0"],
+        frozen=["apple#0"],
+    )
+    meaning = Meaning("bring_me", describe({"type": "lamp", "ontop": "shelf"}))
+    utterance = Meaning("bring_me", describe({"type": "lamp"}))
+    task: Task = make_task(world, state, meaning, utterance=utterance, seed=5)
+    return replace(task, level=2, id="task-bring_me-0-5-2", goal="(and )")
+
+
+LAMP = ["move to shelf", "pick up lamp#2", "move to human", "give lamp#2 to human"]
+WRONG = ["move to table", "pick up lamp#0", "move to human", "give lamp#0 to human"]
+
+
+@pytest.fixture(scope="session")
+def lamp() -> list[str]:
+    return list(LAMP)
+
+
+@pytest.fixture(scope="session")
+def wrong() -> list[str]:
+    return list(WRONG)
+
+
+@pytest.fixture
+def moving(kitchen: Task) -> Task:
+    """ "Put the apple over there": meant is the table."""
+    meaning = Meaning("move_to", describe({"type": "apple", "frozen": True}), "table")
+    apple = kitchen.world.entity("apple#0")
+    return replace(
+        kitchen,
+        id="task-move_to-0-1-3",
+        level=3,
+        meaning=meaning,
+        heard=meaning,
+        utterance=Meaning("move_to", describe({"type": "apple"})),
+        in_meaning=((apple, "table"),),
+        in_heard=((apple, "table"),),
+        useful=((apple, "table"),),
+        in_utterance=tuple((apple, place) for place in ("table", "sink")),
+    )
+
+
+@pytest.fixture
+def data(kitchen: Task, tmp_path: Path) -> Path:
+    """A folder with two items of each level."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    levels: tuple[Level, ...] = (1, 2, 3, 4)
+    for level in levels:
+        for number in range(2):
+            name = f"task-bring_me-3-{number}-{level}"
+            formula = "(and (forall (?x - phyobj) (or (not (type-tile ?x)) (ontop ?x floor))))"
+            write_file(
+                replace(kitchen, id=name, level=level, goal_index=3, task_index=number, goal=formula), folder
+            )
+    return folder
