@@ -19,6 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from simulator.clarq.views import SeatView
 from simulator.errors import AskbackError, ConflictError, InputError, SeatError
 from simulator.seats import Reply
+from ui.handmethat.actions import HouseholdActions, silent
+from ui.handmethat.ports import HOME as HOUSEHOLD
+from ui.handmethat.ports import ROOM
+from ui.handmethat.ports import opposite as across
 from ui.i18n import LANGUAGES, strings
 from ui.ports import PERSON, PROVIDER, SEATS, Sessions, opposite
 from ui.render.frame import Frame, message_page
@@ -39,6 +43,7 @@ class _Call(BaseModel):
     language: str = Field(default="en", max_length=16)
     path: str = Field(default="/", max_length=200)
     query: str = Field(default="", max_length=2000)
+    participant: str = Field(default="", max_length=40)
 
 
 class StartCall(_Call):
@@ -81,17 +86,23 @@ class Actions:
 
     Attributes:
         research: path of the researchers' pages; None if they are not there.
+        household: the calls of HandMeThat; None if it is not served.
     """
 
     sessions: Sessions
     signer: Signer
     research: str | None = None
+    household: HouseholdActions | None = None
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the call's path: the dialogue that its token belongs to, or home."""
         asked = _Call.model_validate(call)
         try:
-            return await self._play(asked) if asked.path == PLAY else self._home(asked)
+            if asked.path == PLAY:
+                return await self._play(asked)
+            if asked.path == HOUSEHOLD and self.household is not None:
+                return {"html": await self.household.home(self._frame(asked, active="household"))}
+            return self._home(asked)
         except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
             log.exception("a page could not be made: %s", asked.path)
             return {"html": message_page(self._frame(asked), "failed")}
@@ -114,6 +125,19 @@ class Actions:
         seat = Pass(episode_id, asked.seat, person_opposite=company, host=company)
         return {"go": _address(self.signer.sign(seat))}
 
+    async def start_household(self, call: Mapping[str, Any]) -> Answer:
+        """Begin an episode of HandMeThat; answers as `start` does."""
+        try:
+            seat = await self._household.start(call)
+        except (AskbackError, ValidationError) as error:
+            log.warning("an episode could not be started: %s", error)
+            return {"problem": _words(error, call)}
+        return {"go": _address(self.signer.sign(seat))}
+
+    async def progress(self, call: Mapping[str, Any]) -> Answer:
+        """Where a participant of a study stands."""
+        return await self._household.progress(call)
+
     async def _start(self, asked: StartCall) -> str:
         known = [entry.task_id for entry in self.sessions.catalog(asked.dialogue_language)]
         if not known:
@@ -133,7 +157,7 @@ class Actions:
         except TokenError:
             return {"html": message_page(self._frame(asked), "bad_link")}
         try:
-            view = await self.sessions.view(seat.episode_id, seat.seat)
+            view = await self._table(seat).view(seat.episode_id, seat.seat)
         except LookupError:
             return {"html": message_page(self._frame(asked), "gone")}
         return await self._shown(asked, seat, view)
@@ -148,7 +172,7 @@ class Actions:
         texts = strings(asked.language)
         notice = None
         try:
-            view = await self.sessions.submit(
+            view = await self._table(seat).submit(
                 seat.episode_id, seat.seat, _reply(asked, seat), number=asked.number
             )
         except ConflictError:
@@ -159,14 +183,14 @@ class Actions:
         except InputError as error:
             notice = Notice(texts("play.refused", message=str(error)), "problem")
         if notice is not None:
-            view = await self.sessions.view(seat.episode_id, seat.seat)
+            view = await self._table(seat).view(seat.episode_id, seat.seat)
         return {"accepted": notice is None} | await self._shown(asked, seat, view, notice)
 
     async def judge(self, call: Mapping[str, Any]) -> Answer:
         """Note the provider's verdict."""
         asked = JudgeCall.model_validate(call)
         seat = self._seat(asked)
-        if seat.seat != PROVIDER:
+        if seat.seat != PROVIDER or seat.room == ROOM:
             raise TokenError("only the provider judges the seeker")
         await self.sessions.judge(seat.episode_id, seat.seat, asked.success, f"{asked.render}.judge")
         return {"accepted": True}
@@ -178,7 +202,7 @@ class Actions:
             TokenError: if the token is not ours.
         """
         seat = self.signer.read(token)
-        view = await self.sessions.view(seat.episode_id, seat.seat)
+        view = await self._table(seat).view(seat.episode_id, seat.seat)
         return {
             "number": view.number,
             "my_turn": view.my_turn,
@@ -190,16 +214,43 @@ class Actions:
         return self.signer.read(parse_qs(asked.query).get("t", [""])[0])
 
     def _frame(self, asked: _Call, active: str = "") -> Frame:
-        return Frame(strings(asked.language), asked.path, asked.query, self.research, active)
+        household = HOUSEHOLD if self.household is not None else None
+        return Frame(strings(asked.language), asked.path, asked.query, self.research, active, household)
 
-    async def _shown(self, asked: _Call, seat: Pass, view: SeatView, notice: Notice | None = None) -> Answer:
+    @property
+    def _household(self) -> HouseholdActions:
+        if self.household is None:
+            raise InputError("HandMeThat is not served here.")
+        return self.household
+
+    def _table(self, seat: Pass) -> Any:
+        """The sessions that the seat's episode belongs to."""
+        return self._household.sessions if seat.room == ROOM else self.sessions
+
+    async def _shown(self, asked: _Call, seat: Pass, view: Any, notice: Notice | None = None) -> Answer:
         frame = self._frame(asked)
         render_id = secrets.token_urlsafe(12)
+        if seat.room == ROOM:
+            company = Company(seat.person_opposite, self._house_invitation(seat, view) if seat.host else None)
+            html = await self._household.shown(
+                frame,
+                seat,
+                view,
+                company,
+                render_id=render_id,
+                notice=notice,
+                participant=asked.participant,
+            )
+            return {"html": html}
         if view.ended:
             replay = await self.sessions.replay(seat.episode_id, seat.seat)
             return {"html": result_page(frame, view, replay, render_id=render_id)}
         table = Company(seat.person_opposite, self._invitation(seat, view) if seat.host else None)
         return {"html": play_page(frame, view, table, render_id=render_id, notice=notice)}
+
+    def _house_invitation(self, seat: Pass, view: Any) -> Invitation:
+        guest = Pass(seat.episode_id, across(seat.seat), person_opposite=True, room=ROOM)
+        return Invitation(_address(self.signer.sign(guest)), fresh=silent(seat, view))
 
     def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
         other = opposite(seat.seat)

@@ -17,14 +17,21 @@ from ui.actions import Actions, Answer
 
 log = logging.getLogger(__name__)
 
-PATHS = ("/", "/play")
+PATHS = ("/", "/play", "/handmethat")
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
 
 def players_blocks(actions: Actions) -> gr.Blocks:
-    """Home at ``/`` and the dialogue at ``/play``."""
-    calls = {"page": actions.page, "start": actions.start, "send": actions.send, "judge": actions.judge}
+    """Home at ``/``, HandMeThat's entry at ``/handmethat``, an episode of either at ``/play``."""
+    calls = {
+        "page": actions.page,
+        "start": actions.start,
+        "start_household": actions.start_household,
+        "progress": actions.progress,
+        "send": actions.send,
+        "judge": actions.judge,
+    }
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(

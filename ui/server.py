@@ -22,6 +22,8 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from ui.actions import Actions
+from ui.handmethat.actions import HouseholdActions
+from ui.handmethat.ports import Sessions as HouseholdSessions
 from ui.i18n import strings
 from ui.pages import PATHS, players_blocks
 from ui.ports import Sessions
@@ -31,8 +33,8 @@ from ui.tokens import Signer, TokenError
 
 STATIC = Path(__file__).parent / "static"
 RESEARCH = "/research"
-STYLES = ("askback.css", "home.css", "play.css", "result.css")
-SCRIPTS = ("askback.js", "home.js", "play.js", "result.js")
+STYLES = ("askback.css", "home.css", "play.css", "result.css", "house.css", "household.css")
+SCRIPTS = ("askback.js", "home.js", "play.js", "result.js", "house.js", "household.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,25 @@ class Mount:
     prepare: Callable[[FastAPI], None] | None = None
 
 
-def create_server(sessions: Sessions, *, home: Path, mounts: Sequence[Mount] = ()) -> FastAPI:
+def create_server(
+    sessions: Sessions,
+    *,
+    home: Path,
+    household: HouseholdSessions | None = None,
+    mounts: Sequence[Mount] = (),
+) -> FastAPI:
     """The whole web app.
 
     Args:
-        sessions: the episodes with people in them.
+        sessions: the dialogues of ClarQ-LLM with people in them.
         home: the data home; the secret that signs links lives there.
+        household: the episodes of HandMeThat with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
-    actions = Actions(sessions, Signer.at(home), research)
+    house = HouseholdActions(household) if household is not None else None
+    actions = Actions(sessions, Signer.at(home), research, house)
     _add_routes(app, actions)
     for mount in mounts:
         if mount.prepare is not None:

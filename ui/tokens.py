@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECRET_FILE = "ui-secret.key"
+CLARQ = "clarq"
 _PURPOSE = b"askback seat v1\n"
 
 
@@ -34,12 +35,14 @@ class Pass:
         seat: the seat in it.
         person_opposite: whether a second person sits opposite.
         host: whether its holder began the episode, and so may see the link for the second person.
+        room: the benchmark that it belongs to.
     """
 
     episode_id: str
     seat: str
     person_opposite: bool = False
     host: bool = False
+    room: str = CLARQ
 
 
 class Signer:
@@ -56,6 +59,8 @@ class Signer:
     def sign(self, seat: Pass) -> str:
         """The token for `seat`."""
         fields = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
+        # Links that were sent before there was a second benchmark stay good.
+        fields += [] if seat.room == CLARQ else [seat.room]
         payload = json.dumps(fields, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 
@@ -68,8 +73,8 @@ class Signer:
         payload, signature = _split(token)
         if not hmac.compare_digest(signature, self._mac(payload)):
             raise TokenError("the link was not made by this server")
-        episode_id, seat, person_opposite, host = json.loads(payload)
-        return Pass(episode_id, seat, bool(person_opposite), bool(host))
+        episode_id, seat, person_opposite, host, *room = json.loads(payload)
+        return Pass(episode_id, seat, bool(person_opposite), bool(host), *room)
 
     def _mac(self, payload: bytes) -> bytes:
         return hmac.new(self._secret, _PURPOSE + payload, hashlib.sha256).digest()

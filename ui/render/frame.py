@@ -18,7 +18,8 @@ class Frame:
         path: the page's path, for the language switch.
         query: its query string, without the leading ``?``.
         research: where the researchers' pages are; None if there are none.
-        active: the entry of the bar that is this page (``home``, ``research``), or empty.
+        active: the entry of the bar that is this page (``home``, ``household``, ``research``), or empty.
+        household: where HandMeThat's entry is; None if it is not served.
     """
 
     texts: Strings
@@ -26,6 +27,7 @@ class Frame:
     query: str = ""
     research: str | None = None
     active: str = ""
+    household: str | None = None
 
     @property
     def switch(self) -> str:

@@ -80,6 +80,7 @@ window.askback = (() => {
     get number() { return Number(this.root.dataset.number); }
     get myTurn() { return this.root.dataset.myTurn === "1"; }
     get ended() { return this.root.dataset.ended === "1"; }
+    get house() { return this.root?.dataset.house === "1"; }
     get trouble() { return this.root.dataset.trouble === "1"; }
     get texts() { return this.root ? JSON.parse(this.root.dataset.texts) : {}; }
 
@@ -88,7 +89,7 @@ window.askback = (() => {
 
     // What the server answers; undefined if it did not (Gradio's client reports that on the console only).
     async call(name, data = {}) {
-      const from = { language: language(), path: location.pathname, query: location.search.slice(1) };
+      const from = { language: language(), path: location.pathname, query: location.search.slice(1), participant: store.read("askback.participant") || "" };
       try { return await this.server[`call_${name}`]({ ...from, ...data }); } catch { return undefined; }
     }
 
@@ -167,7 +168,8 @@ window.askback = (() => {
   }
 
   function mount(element, props, server) {
-    new Page(element, props, server).load();
+    window.askback.page = new Page(element, props, server);
+    window.askback.page.load();
   }
 
   return { mount, part, store, sleep, token, language };

@@ -69,7 +69,7 @@
 
       noteRecent() {
         const { episode, seat } = this.root.dataset;
-        const task = (this.one(".ab-task p")?.textContent || "").slice(0, 120);
+        const task = (this.root.dataset.recent || this.one(".ab-task p")?.textContent || "").slice(0, 120);
         const address = `${location.pathname}?t=${encodeURIComponent(token())}`;
         const others = recent().filter((entry) => entry.episode !== episode || entry.seat !== seat);
         store.write(RECENT, [{ episode, seat, task, address, at: Date.now() }, ...others].slice(0, MAX_RECENT));

@@ -90,7 +90,7 @@
 
       foldBackground() {
         const background = this.one("details[data-keep=background]");
-        if (NARROW.matches && !this.opened.has("background") && this.number > 1) background.open = false;
+        if (background && NARROW.matches && !this.opened.has("background") && this.number > 1) background.open = false;
       },
 
       toNewest() {
@@ -98,7 +98,7 @@
         if (!frame) return;
         frame.scrollTop = frame.scrollHeight;
         // On a narrow screen the whole page scrolls; at first it stays with the background on top.
-        if (NARROW.matches && this.number > 1) this.one(".ab-talk").scrollIntoView({ block: "end" });
+        if (NARROW.matches && this.number > 1 && !this.house) this.one(".ab-talk").scrollIntoView({ block: "end" });
       },
 
       // The newest line stays in sight when the composer grows, unless the person has scrolled up.
@@ -194,7 +194,7 @@
         } else if (words("text")) {
           this.send({ text: words("text") }, words("text"));
         } else {
-          this.toast(this.texts.empty);
+          this.toast(this.root.dataset.empty || this.texts.empty);
           this.one("#ab-reply").focus();
         }
       },
@@ -238,6 +238,7 @@
         await this.show(answer.html);
         this.follow();
         if (this.ended) this.finish();
+        else if (this.focusAfter) this.refocus();
         else this.one("#ab-reply")?.focus({ preventScroll: true });
       },
 

@@ -1,0 +1,94 @@
+"""The page of an episode that has ended: what was meant, how hard it was and why, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from simulator.handmethat.sessions import StudyStep
+from simulator.handmethat.views import Reading, Replay
+from ui.handmethat.ports import SeatView
+from ui.render.environment import render
+from ui.render.frame import Frame
+
+COUNTS: Final[Mapping[str, str]] = {"goal": "g", "utterance": "u", "heard": "r", "meaning": "m"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A reading as a bar: `width` in percent of the likeliest one's."""
+
+    reading: Reading
+    width: float
+    percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """How many things are left by something: `width` in percent of the largest."""
+
+    key: str
+    count: int
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Where a participant of the paper's study stands after this episode.
+
+    Attributes:
+        step: what comes next; None if everything has been played.
+        known: whether this browser told whose study it is.
+    """
+
+    step: StudyStep | None
+    language: str
+    mode: str
+    known: bool = True
+
+
+def result_page(
+    frame: Frame, view: SeatView, replay: Replay, *, render_id: str, study: Study | None = None
+) -> str:
+    """The result as the person in the seat of `view` sees it."""
+    return render(
+        "handmethat/result",
+        frame.texts,
+        frame=frame,
+        view=view,
+        replay=replay,
+        scores=replay.scores,
+        render_id=render_id,
+        bars=bars(replay.readings),
+        narrowings=narrowings(replay.counts),
+        study=study,
+        number=whole,
+    )
+
+
+def whole(value: float) -> str:
+    """A score with a true minus sign."""
+    return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")
+
+
+def bars(readings: tuple[Reading, ...]) -> list[Bar]:
+    """The readings whose probability is known."""
+    known = [(one, one.probability) for one in readings if one.probability is not None]
+    top = max((chance for _, chance in known), default=1.0) or 1.0
+    return [Bar(one, round(100 * chance / top, 2), percent(chance)) for one, chance in known]
+
+
+def percent(chance: float) -> str:
+    """A probability for people: whole percent, tenths below one percent."""
+    share = 100 * chance
+    if share == 0 or share >= 0.995:
+        return f"{share:.0f} %"
+    return "< 0.1 %" if share < 0.05 else f"{share:.1f} %"
+
+
+def narrowings(counts: Mapping[str, int]) -> list[Narrowing]:
+    """A(G), A(u), A(r), A(m) as bars on one scale."""
+    known = {key: counts[name] for name, key in COUNTS.items() if name in counts}
+    most = max(known.values(), default=1) or 1
+    return [Narrowing(key, count, max(1.5, round(100 * count / most, 2))) for key, count in known.items()]
