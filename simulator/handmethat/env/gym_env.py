@@ -9,7 +9,7 @@ import string
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import gymnasium
 from gymnasium import spaces
@@ -90,12 +90,17 @@ class HandMeThat(gymnasium.Env[Any, str]):
         render_text: bool = True,
         render_mode: str | None = None,
     ) -> None:
-        if mode not in ("partial", "full"):
-            raise InputError(f"mode {mode!r}: must be 'partial' or 'full'")
+        for name, value, allowed in (
+            ("mode", mode, get_args(Mode)),
+            ("observation", observation, get_args(Observation)),
+            ("commands", commands, (*get_args(CommandList), None)),
+            ("language", language, get_args(Language)),
+            ("render_mode", render_mode, (*self.metadata["render_modes"], None)),
+        ):
+            if value not in allowed:
+                raise InputError(f"{name} {value!r}: must be one of {', '.join(map(repr, allowed))}")
         if limit < 1:
             raise InputError(f"limit {limit}: must be 1 or more")
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise InputError(f"render_mode {render_mode!r}: must be 'ansi' or None")
         self._source = task_source(tasks, split)
         self._mode, self._limit, self._costs, self._language = mode, limit, costs, language
         self._reference, self._append_view, self._shaping = reference, append_view, shaping

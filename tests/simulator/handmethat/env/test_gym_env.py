@@ -149,7 +149,16 @@ def test_options(task: Task) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"tasks": []}, {"mode": "both"}, {"limit": 0}, {"render_mode": "human"}, {"tasks": "no/such/place"}],
+    [
+        {"tasks": []},
+        {"tasks": "no/such/place"},
+        {"mode": "both"},
+        {"limit": 0},
+        {"commands": "all"},
+        {"observation": "pixels"},
+        {"language": "fr"},
+        {"render_mode": "human"},
+    ],
 )
 def test_wrong_arguments(task: Task, wrong: dict) -> None:
     with pytest.raises(InputError):
