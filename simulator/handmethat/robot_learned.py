@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from simulator.errors import InputError
@@ -38,6 +39,11 @@ def load_robot(name: str) -> LearnedRobot:
     Raises:
         InputError: if the name or the file is none of that kind, or torch is not installed.
     """
+    file = name.partition(":")[2]
+    if not Path(file).is_file():  # torch takes seconds to import
+        raise InputError(
+            f"{name}: there is no checkpoint {file!r}; train one with `askback train handmethat`."
+        )
     try:
         from simulator.handmethat.learn.policy import load_policy
     except ModuleNotFoundError as error:

@@ -1,0 +1,120 @@
+"""`askback run handmethat`, `askback score` and `askback report handmethat`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+import app
+from logs import LogReader
+from simulator.errors import InputError
+from simulator.handmethat.run_command import parse_levels
+
+
+@pytest.fixture
+def askback(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("ASKBACK_LOG", raising=False)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["askback", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            app.main()
+        said = capsys.readouterr()
+        return int(exit.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_play_score_and_report(askback, data, tmp_path):
+    for questions in (0, 1):
+        command = ("run", "handmethat", "--robot", f"offline/asker:{questions}", "--data", data)
+        status, out, _ = askback(*command, "--mode", "both", "--run", f"asker{questions}")
+        assert status == 0, out
+        assert "8 completed" in out or "16 completed" in out
+    with LogReader(tmp_path / "home" / "log.sqlite") as reader:
+        runs = [run.id for run in reader.runs()]
+        before = len(reader.scores(run_id="asker1-full"))
+        assert len(reader.episodes("asker1-full")) == 8
+    assert runs == ["asker0-partial", "asker0-full", "asker1-partial", "asker1-full"]
+    status, out, _ = askback("score", "asker1-full", "--json")
+    assert status == 0
+    assert json.loads(out)["rows"][0]["levels"]["1"]["success"]["value"] == 1
+    with LogReader(tmp_path / "home" / "log.sqlite") as reader:
+        assert len(reader.scores(run_id="asker1-full")) == before, "the same scores are not appended again"
+    status, out, _ = askback("report", "handmethat", *runs, "--format", "json")
+    found = json.loads(out)
+    gains = [one for one in found["gains"] if one["level"] is None]
+    assert [(one["mode"], one["fewer"], one["more"]) for one in gains] == [
+        ("partial", 0, 1),
+        ("full", 0, 1),
+    ]
+    assert gains[1]["success"]["n"] == 8
+    for form in ("csv", "latex", "text"):
+        assert askback("report", "handmethat", *runs, "--format", form, "--out", tmp_path / form)[0] == 0
+        assert "asker" in (tmp_path / form).read_text()
+
+
+def test_the_same_command_continues(askback, data, tmp_path):
+    command = ("run", "handmethat", "--robot", "offline/random", "--limit", 3, "--data", data)
+    first = askback(*command, "--per-level", 1, "--levels", "2-3", "--run", "r")
+    again = askback(*command, "--per-level", 1, "--levels", "2-3", "--run", "r")
+    assert (first[0], again[0]) == (0, 0)
+    assert "2 truncated" in first[1]
+    with LogReader(tmp_path / "home" / "log.sqlite") as reader:
+        assert len(reader.episodes("r")) == 2
+        assert {item.name for item in reader.items("r")} == {"task-bring_me-3-0-2", "task-bring_me-3-0-3"}
+    assert askback(*command, "--run", "r")[0] == 1, "another configuration"
+
+
+def test_runs_in_two_languages_are_two_runs(askback, data, tmp_path):
+    for language in ("en", "zh"):
+        command = (
+            "run",
+            "handmethat",
+            "--data",
+            data,
+            "--lang",
+            language,
+            "--levels",
+            "2",
+            "--run",
+            language,
+        )
+        assert askback(*command)[0] == 0
+    with LogReader(tmp_path / "home" / "log.sqlite") as reader:
+        (chinese, english) = (reader.episodes(run)[0] for run in ("zh", "en"))
+        assert (chinese.language, english.language) == ("zh", "en")
+        assert chinese.item_hash != english.item_hash
+        assert reader.turns(chinese.id)[0].text != reader.turns(english.id)[0].text
+
+
+def test_mistakes_are_one_sentence(askback, data):
+    for arguments, named in (
+        (("--data", "gone"), "gone"),
+        (("--data", data, "--levels", "5"), "level 5"),
+        (("--data", data, "--levels", "3-1"), "--levels"),
+        (("--data", data, "--robot", "person"), "askback app"),
+        (("--data", data, "--robot", "offline/nobody"), "offline/asker"),
+        (("--data", data, "--robot", "drrn:gone.pt"), "drrn:gone.pt"),
+    ):
+        status, _, error = askback("run", "handmethat", *arguments)
+        assert status == 1
+        assert len(error.splitlines()) == 1
+        assert named in error
+    askback("run", "handmethat", "--data", data, "--per-level", 1, "--levels", 1, "--run", "r")
+    status, _, error = askback("score", "r", "--judge", "openai/x")
+    assert (status, "no judge" in error) == (1, True)
+    status, _, error = askback("report", "handmethat", "gone")
+    assert (status, "gone" in error) == (1, True)
+
+
+def test_levels():
+    assert parse_levels("1-4") == (1, 2, 3, 4)
+    assert parse_levels("4,2") == (2, 4)
+    for wrong in ("", "0", "x", "2-"):
+        with pytest.raises(InputError, match="--levels"):
+            parse_levels(wrong)
