@@ -34,6 +34,7 @@ class Manner(NamedTuple):
         surface: where what lies on no surface is sliced.
         gather: also slice there what lies on another surface.
         heater: where things are heated.
+        singly: carry each thing where it is wanted as soon as it is hot.
     """
 
     bring: bool = False
@@ -44,6 +45,7 @@ class Manner(NamedTuple):
     surface: int = NOTHING
     gather: bool = False
     heater: int = NOTHING
+    singly: bool = False
 
 
 @dataclass(slots=True)
@@ -63,6 +65,11 @@ class Errands:
     def of(self, name: str, value: bool = True) -> list[int]:
         """The entities of which a state is wanted."""
         return self.jobs.get((name, value), [])
+
+    @property
+    def first(self) -> list[int]:
+        """What is to be sliced, heated, cooled or soaked before it is carried."""
+        return [*self.of("sliced"), *self.hot, *self.cold, *self.of("soaked")]
 
     @property
     def shut(self) -> list[int]:
@@ -121,12 +128,14 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
         DeadEndError: if that does not work.
     """
     dirty, loads = errands.dirty, errands.loads
+    if walk.holding in loads and walk.holding not in errands.first and not manner.clean_first:
+        walk.lay(walk.holding, loads[walk.holding])
     if sliced := errands.of("sliced"):
         if manner.gather:
             jobs.carry(walk, dict.fromkeys(sliced, manner.surface))
         jobs.slice_up(walk, sliced, manner.knife, manner.surface)
     if errands.hot:
-        jobs.heat(walk, errands.hot, manner.heater)
+        jobs.heat(walk, errands.hot, manner.heater, loads if manner.singly else {})
     if errands.cold:
         jobs.cool(walk, errands.cold)
     if errands.of("soaked"):
@@ -164,8 +173,16 @@ def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
     brings = (False, True) if movable and len(loads) > 1 else (False,)
     cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [Manner()]
     washes = list(_washes(walk, errands, fixed)) if dirty else [Manner()]
-    for cut, wash, bring in product(cuts, washes, brings):
-        yield cut._replace(bring=bring, clean_first=wash.clean_first, stage=wash.stage, tools=wash.tools)
+    singles = (False, True) if errands.hot and loads else (False,)
+    for cut, wash, bring, singly in product(cuts, washes, brings, singles):
+        yield wash._replace(
+            bring=bring,
+            knife=cut.knife,
+            surface=cut.surface,
+            gather=cut.gather,
+            heater=cut.heater,
+            singly=singly,
+        )
 
 
 def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:

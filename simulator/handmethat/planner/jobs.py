@@ -144,12 +144,20 @@ def _lies_on_surface(walk: Walk, entity: int) -> bool:
     return walk.world.kinds[walk.place[entity]].relation == "ontop"
 
 
-def heat(walk: Walk, some: Iterable[int], appliance: int) -> None:
-    """Bring everything to `appliance` and heat it."""
+def heat(walk: Walk, some: Iterable[int], appliance: int, loads: Mapping[int, int]) -> None:
+    """Bring everything to `appliance` and heat it; what is among `loads` one by one, and on from there."""
     left = list(some)
-    carry(walk, dict.fromkeys(left, appliance))
+    carry(walk, {one: appliance for one in left if one not in loads})
     for one in left:
+        if one not in loads:
+            walk.heat(one, appliance)
+
+    def heat_and_carry(one: int) -> None:
+        carry(walk, {one: appliance})
         walk.heat(one, appliance)
+        walk.lay(one, loads[one])
+
+    visit(walk, [one for one in left if one in loads], heat_and_carry)
 
 
 def cool(walk: Walk, some: Iterable[int]) -> None:

@@ -8,10 +8,12 @@ are walked in thought, and the shortest is taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, permutations
 from random import Random
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from simulator.handmethat.actions import Action
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.model import Goal, Subgoal
 from simulator.handmethat.planner.demands import Choice, Demand, Option, choices_of, is_met
 from simulator.handmethat.planner.errands import errands_for, manners, run
@@ -21,6 +23,9 @@ from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
 
 Plan = tuple[Action, ...]
 T = TypeVar("T")
+# All orders of so many subgoals are tried; of more, this many.
+_FEW: Final = 3
+_ORDERS: Final = 12
 
 
 def plan_subgoal(
@@ -86,6 +91,47 @@ def plan_goal(
     return tuple(plans)
 
 
+def plan_whole(
+    world: World, state: State, goal: Goal, targets: Targets, random: Random
+) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
+    """A short plan after which the whole goal holds: that of the best of several orders of its subgoals.
+
+    All orders are tried for up to three subgoals, else a dozen.
+
+    Returns:
+        The order and the plans in it; None if no order was found that does not undo what was done.
+    """
+    numbers = range(len(goal.subgoals))
+    if len(numbers) <= _FEW:
+        orders = list(permutations(numbers))
+    else:
+        orders = [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(_ORDERS)]
+    best: tuple[tuple[int, ...], tuple[Plan, ...]] | None = None
+    for order in orders:
+        plans = plan_goal(world, state, goal, order, targets, random)
+        if plans is None:
+            return None
+        if best is None or sum(map(len, plans)) < sum(map(len, best[1])):
+            end = states_along(state, chain.from_iterable(plans))[-1]
+            if goal_holds(world, end, goal):
+                best = order, plans
+    return best
+
+
+def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
+    """The states before each action of a plan, and after the last.
+
+    Args:
+        state: where the plan starts; a human who waits is taken as working.
+        actions: actions of the human, each applicable where the ones before have led.
+    """
+    schemas = domain("human")
+    states = [state._replace(waiting=False)]
+    for name, args in actions:
+        states.append(schemas[name].apply(states[-1], args))
+    return tuple(states)
+
+
 class _Planner:
     """Plans for the subgoals of one goal."""
 
@@ -105,13 +151,12 @@ class _Planner:
             if errands is None:
                 continue
             for manner in manners(walk, errands, fixed):
-                there = walk.fork()
+                there = walk.fork() if best is None else walk.fork(len(best.actions) - 1)
                 try:
                     run(there, errands, manner, fixed)
                 except DeadEndError:
                     continue
-                shorter = best is None or len(there.actions) < len(best.actions)
-                if shorter and is_met(choices, there.state()):
+                if is_met(choices, there.state()):
                     best = there
         return best
 

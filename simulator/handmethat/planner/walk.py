@@ -12,6 +12,7 @@ from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.world import NOTHING, BitSet, State, World
 
 _NOWHERE: Final = 255
+_NO_LIMIT: Final = 1 << 30
 
 
 class DeadEndError(Exception):
@@ -32,9 +33,21 @@ class Walk:
         place: as in `State`.
         states: the dynamic states by name, as bit sets.
         actions: the steps so far.
+        limit: so many steps are too many.
     """
 
-    __slots__ = ("actions", "at", "grounded", "holding", "locations", "place", "shut", "states", "world")
+    __slots__ = (
+        "actions",
+        "at",
+        "grounded",
+        "holding",
+        "limit",
+        "locations",
+        "place",
+        "shut",
+        "states",
+        "world",
+    )
 
     def __init__(self, world: World, state: State, grounded: BitSet) -> None:
         self.world = world
@@ -46,15 +59,16 @@ class Walk:
         self.place = bytearray(state.place)
         self.states: dict[str, BitSet] = {name: getattr(state, name) for name in STATES}
         self.actions: list[Action] = []
+        self.limit = _NO_LIMIT
 
-    def fork(self) -> Walk:
-        """A walk that begins where this one is."""
+    def fork(self, limit: int = _NO_LIMIT) -> Walk:
+        """A walk that begins where this one is, and is a dead end once it has `limit` steps."""
         other = object.__new__(Walk)
         other.world, other.grounded = self.world, self.grounded
         other.locations, other.shut = self.locations, self.shut
         other.at, other.holding = self.at, self.holding
         other.place, other.states = self.place[:], self.states.copy()
-        other.actions = []
+        other.actions, other.limit = [], limit
         return other
 
     def state(self) -> State:
@@ -212,6 +226,8 @@ class Walk:
         self._set("stained", entity, False)
 
     def _act(self, name: str, *args: int) -> None:
+        if len(self.actions) >= self.limit:
+            raise DeadEndError
         self.actions.append(Action(name, args))
 
     def _open(self, container: int) -> None:
