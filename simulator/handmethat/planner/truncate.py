@@ -62,7 +62,7 @@ def _earliest(length: int, random: Random) -> int:
 
 
 def _universal_beginnings(plans: Sequence[Plan], subgoals: Sequence[Subgoal]) -> frozenset[int]:
-    """Where the plans of subgoals about all of a type begin: people see such a plan begun before they help."""
+    """Where the plans of subgoals about all of a type begin: such a plan is seen begun before help."""
     starts = accumulate(map(len, plans), initial=0)
     return frozenset(
         start
@@ -75,11 +75,11 @@ def served_subgoal(
     world: World,
     state: State,
     goal: Goal,
-    order: Sequence[int],
-    plans: Sequence[Plan],
-    stop: int,
-    grounding: Grounding,
     targets: Targets,
+    plans: Sequence[Plan],
+    order: Sequence[int],
+    stop: int,
+    meant: Sequence[Grounding],
 ) -> int | None:
     """Which subgoal it helps most that the robot does what is asked for.
 
@@ -90,16 +90,17 @@ def served_subgoal(
         world: the household.
         state: when the human asks.
         goal: the goal.
-        order: the numbers of its subgoals, in the order of their plans.
-        plans: one per subgoal, in that order.
-        stop: how many actions are done.
-        grounding: what is asked for.
         targets: what the goal is about.
+        plans: one per subgoal.
+        order: the numbers of the subgoals, in the order of their plans.
+        stop: how many actions are done.
+        meant: what is asked for, A(m); its first member counts.
 
     Returns:
         The number of the subgoal; None if none gains anything, or nothing of the goal is asked for.
     """
-    after = landed(world, state, grounding) if _is_evaluated(world, grounding, targets) else None
+    evaluated = meant and _is_evaluated(world, meant[0], targets)
+    after = landed(world, state, meant[0]) if evaluated else None
     if after is None:
         return None
     served, best = None, 0
