@@ -162,10 +162,21 @@ def _lay_out(
             one = tables.movables[kind]
             names += one.names[:count]
             traits += [one] * count
-            for _ in range(count):
-                begin, many = places[int(uniform() * len(places))]
-                containers.append(begin if many == 1 else begin + int(uniform() * many))
+        containers += _places_of(uniform, places, len(names) - len(containers))
     return names, traits, containers
+
+
+def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) -> list[int]:
+    """Where each of some things lies: any of `places`, and of a movable place any one that there is."""
+    many = len(places)
+    if all(count == 1 for _, count in places):
+        begins = [begin for begin, _ in places]
+        return [begins[int(uniform() * many)] for _ in range(things)]
+    found = []
+    for _ in range(things):
+        begin, count = places[int(uniform() * many)]
+        found.append(begin if count == 1 else begin + int(uniform() * count))
+    return found
 
 
 def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
