@@ -21,7 +21,9 @@ from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
+from simulator.handmethat.generate_command import generate_command
 from simulator.handmethat.run_command import report_handmethat, run_handmethat
+from simulator.handmethat.stats_command import stats_command
 from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
@@ -38,6 +40,8 @@ _run = typer.Typer(no_args_is_help=True, help="Play many episodes and score them
 _report = typer.Typer(no_args_is_help=True, help="Tables of runs, side by side.")
 _import = typer.Typer(no_args_is_help=True, help="Bring published results into the log.")
 _audit = typer.Typer(no_args_is_help=True, help="Compare a provider's decisions with logged ones.")
+_generate = typer.Typer(no_args_is_help=True, help="Make episodes of a benchmark.")
+_stats = typer.Typer(no_args_is_help=True, help="Statistics of a benchmark's episodes.")
 _train = typer.Typer(no_args_is_help=True, help="Train what ships with coefficients.")
 
 _run.command("clarq")(run_clarq)
@@ -46,6 +50,8 @@ _report.command("handmethat")(report_handmethat)
 _import.command("clarq-results")(import_results_command)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
+_generate.command("handmethat")(generate_command)
+_stats.command("handmethat")(stats_command)
 cli.add_typer(_run, name="run")
 cli.command("score")(score_command)
 cli.add_typer(_report, name="report")
@@ -56,6 +62,8 @@ cli.command("export")(export_command)
 cli.add_typer(_import, name="import")
 cli.add_typer(_audit, name="audit")
 cli.add_typer(_train, name="train")
+cli.add_typer(_generate, name="generate")
+cli.add_typer(_stats, name="stats")
 
 CHECKERS.append(Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes))
 REGISTER[handmethat_data.BENCHMARK] = handmethat_data.add_handmethat
@@ -66,6 +74,8 @@ REGISTER[handmethat_data.BENCHMARK] = handmethat_data.add_handmethat
 @_import.callback()
 @_audit.callback()
 @_train.callback()
+@_generate.callback()
+@_stats.callback()
 def _group() -> None:
     """Keep a group of one command a group, so that the benchmark is always named."""
 

@@ -1,0 +1,185 @@
+"""`askback generate handmethat`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from logs import LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from logs.rows import Event
+from simulator.errors import InputError
+from simulator.handmethat.attempts import Plan
+from simulator.handmethat.batch import Note, Report, generate_folder
+from simulator.handmethat.goals.templates import template_set
+from simulator.handmethat.journal import Tally
+from simulator.handmethat.meanings.model import QUESTS, Quest
+from simulator.handmethat.profiles import Profile, load_profiles
+from simulator.handmethat.quotas import parse_levels, parse_mix, parse_templates
+from simulator.handmethat.rows import item_row
+from simulator.handmethat.statistics import statistics
+from simulator.handmethat.stats_table import print_statistics
+from simulator.handmethat.task import LEVELS
+
+# A process takes about a second to start.
+_WORTH_WORKERS: Final = 100
+
+ProfileOption = Annotated[str, typer.Option(help="v1, v2 or paper")]
+MixOption = Annotated[
+    str | None,
+    typer.Option(help="weights such as bring_me:47,move_to:48,change_state:5; default: the profile's"),
+]
+TemplatesOption = Annotated[
+    str | None, typer.Option(help="all, v2, or numbers such as 1-5,8,67; default: the profile's")
+]
+SeedOption = Annotated[int, typer.Option(help="everything descends from it")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="processes; they change nothing but the time; default: one per core")
+]
+
+
+def generate_command(
+    out: Annotated[Path, typer.Option(help="folder for the episodes; made if need be")],
+    episodes: Annotated[int, typer.Option(min=1, help="how many")] = 100,
+    profile: ProfileOption = "v2",
+    levels: Annotated[
+        str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
+    ] = "balanced",
+    quest_mix: MixOption = None,
+    templates: TemplatesOption = None,
+    seed: SeedOption = 0,
+    workers: WorkersOption = None,
+    demos: Annotated[bool, typer.Option(help="with expert demonstrations")] = True,
+    into_log: Annotated[
+        bool, typer.Option("--into-log", help="also write the episodes as items into the log")
+    ] = False,
+    log: LogOption = None,
+) -> None:
+    """Generate HandMeThat episodes. The same command again continues where it stopped."""
+    console = Console()
+    plan = make_plan(profile, episodes, levels, quest_mix, templates, seed, demos=demos)
+    start = time.monotonic()
+    path = (log or default_path()) if into_log or log else None
+    with _items_into(path, plan, out) as note, progress(console, plan) as tell:
+        tally = generate_folder(plan, out, workers=default_workers(workers, episodes), tell=tell, log=note)
+    print_statistics(statistics([facts for _, facts in tally.kept], tally.rejections), console)
+    _print_costs(console, tally, time.monotonic() - start)
+    console.print(f"The episodes are in {out}.", soft_wrap=True)
+
+
+def make_plan(
+    profile: str,
+    episodes: int,
+    levels: str,
+    quest_mix: str | None,
+    templates: str | None,
+    seed: int,
+    *,
+    demos: bool,
+) -> Plan:
+    """What a command line asks for.
+
+    Raises:
+        InputError: if an option is wrong.
+    """
+    profiles = load_profiles()
+    if profile not in profiles:
+        raise InputError(f"--profile {profile!r}: must be one of {', '.join(profiles)}")
+    known = {"all": template_set("all"), "v2": template_set("v2")}
+    chosen = profiles[profile].templates
+    if templates is not None:
+        numbers = parse_templates(templates, known)
+    else:
+        numbers = known[chosen] if isinstance(chosen, str) else chosen
+    return Plan(
+        profile=profile,
+        episodes=episodes,
+        quotas=parse_levels(levels, episodes),
+        mix=parse_mix(quest_mix) if quest_mix is not None else default_mix(profiles[profile]),
+        templates=numbers,
+        seed=seed,
+        demos=demos,
+    )
+
+
+def default_mix(profile: Profile) -> dict[Quest, float]:
+    """The weights of the quest types in a profile, without those of weight 0."""
+    return {quest: profile.mix[quest] for quest in QUESTS if profile.mix.get(quest)}
+
+
+@contextmanager
+def progress(console: Console, plan: Plan) -> Iterator[Report]:
+    """A bar of episodes, and of each level how many there are; yields what is to be told each tally."""
+    columns = (
+        TextColumn("episodes"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[levels]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    filled = dict.fromkeys(LEVELS, 0)
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("episodes", total=plan.episodes, levels="")
+
+        def tell(tally: Tally) -> None:
+            for _, facts in tally.kept:
+                filled[facts.level] += 1
+            goals = plan.quotas
+            wanted = {level: f"/{goals.get(level, 0)}" if goals else "" for level in LEVELS}
+            words = " ".join(f"L{level} {count}{wanted[level]}" for level, count in filled.items())
+            bar.update(task, completed=sum(filled.values()), levels=words)
+
+        yield tell
+
+
+def default_workers(workers: int | None, episodes: int) -> int:
+    """As many processes as asked for; by default one per core, but a few episodes are not worth any."""
+    if workers is not None:
+        return workers
+    return 1 if episodes < _WORTH_WORKERS else os.cpu_count() or 1
+
+
+@contextmanager
+def _items_into(path: Path | None, plan: Plan, out: Path) -> Iterator[Note | None]:
+    """Writes rows of episodes into the log at `path`, and that they were generated."""
+    if path is None:
+        yield None
+        return
+    with LogWriter(path, durable=False) as log:
+        log.put(Event(kind="handmethat.generation", details={"plan": plan.to_json(), "folder": str(out)}))
+
+        def note(row: dict[str, Any]) -> None:
+            log.put(item_row(row))
+
+        yield note
+
+
+def _print_costs(console: Console, tally: Tally, wall: float) -> None:
+    kept, made = len(tally.kept), tally.attempts
+    if not made or not tally.cpu:
+        console.print("Everything was there already; nothing was generated.")
+        return
+    surplus = sum(tally.surplus.values())
+    console.print(
+        f"{kept} episodes out of {made} attempts ({surplus} of levels that were full); "
+        f"CPU {1000 * tally.cpu / kept:.1f} ms per episode, {1000 * tally.cpu / made:.1f} ms per attempt; "
+        f"this command took {wall:.1f} s.",
+        soft_wrap=True,
+    )

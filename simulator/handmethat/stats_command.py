@@ -1,0 +1,88 @@
+"""`askback stats handmethat`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from simulator.errors import InputError
+from simulator.handmethat.batch import run_batch
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.facts import facts_of
+from simulator.handmethat.generate_command import (
+    MixOption,
+    SeedOption,
+    TemplatesOption,
+    WorkersOption,
+    default_workers,
+    make_plan,
+    progress,
+)
+from simulator.handmethat.journal import Tally
+from simulator.handmethat.quotas import FREE
+from simulator.handmethat.statistics import Statistics, statistics
+from simulator.handmethat.stats_table import print_statistics, to_csv
+
+
+def stats_command(
+    profile: Annotated[
+        str | None, typer.Option(help="v1, v2 or paper: of episodes generated for this; default: v2")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="of these instead: builtin, the name of added data, or a path")
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, help="how many, at most, if they are read")] = 2000,
+    levels: Annotated[
+        str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
+    ] = FREE,
+    quest_mix: MixOption = None,
+    templates: TemplatesOption = None,
+    seed: SeedOption = 0,
+    workers: WorkersOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
+    out: Annotated[Path | None, typer.Option(help="write JSON or CSV into this file instead")] = None,
+) -> None:
+    """Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections."""
+    if data is not None and profile is not None:
+        raise InputError("--data and --profile: give one of them")
+    if as_json and as_csv:
+        raise InputError("--json and --csv: give one of them")
+    if data is not None:
+        found = of_data(data, episodes)
+    else:
+        plan = make_plan(profile or "v2", episodes, levels, quest_mix, templates, seed, demos=False)
+        tally = Tally()
+        with progress(Console(stderr=True), plan) as tell:
+            for group in run_batch(plan, workers=default_workers(workers, episodes), tell=tell, files=False):
+                tally.add(group)
+        found = statistics([facts for _, facts in tally.kept], tally.rejections)
+    _print(found, as_json, as_csv, out)
+
+
+def of_data(data: str | Path, episodes: int | None = None) -> Statistics:
+    """The statistics of episodes that are there already."""
+    return statistics([facts_of(task) for task in load_tasks(data, limit=episodes)])
+
+
+def _print(found: Statistics, as_json: bool, as_csv: bool, out: Path | None) -> None:
+    text = None
+    if as_json:
+        text = json.dumps(found.to_json(), indent=1) + "\n"
+    elif as_csv:
+        text = to_csv(found)
+    if text is None:
+        if out is not None:
+            raise InputError("--out: say --json or --csv too")
+        print_statistics(found, Console())
+    elif out is None:
+        typer.echo(text, nl=False)
+    else:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{out}: cannot be written ({error.strerror})") from error
