@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
-from simulator.handmethat.views import CommandView, HumanView, QuestionView, RobotView
+from simulator.handmethat.views import CommandView, HumanView, LineView, QuestionView, RobotView
 from trees import Language
 from ui.handmethat.drawing import chip, draw, glyph_of
 from ui.handmethat.ports import ROBOT, SeatView, opposite
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.play import Company, Notice
+
+_QUESTION: Final = re.compile(r"^\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ def robot_page(frame: Frame, view: RobotView, company: Company, render_id: str, 
         company=company,
         notice=notice,
         other=opposite(ROBOT),
+        spoken=spoken,
         drawing=drawing,
         holding=chip(view.holding, commands, language) if view.holding else None,
         hand_glyph=glyph_of(view.holding.kind) if view.holding else "",
@@ -69,7 +74,13 @@ def human_page(frame: Frame, view: HumanView, company: Company, render_id: str, 
         company=company,
         notice=notice,
         other=ROBOT,
+        spoken=spoken,
     )
+
+
+def spoken(line: LineView) -> str:
+    """A turn as people read it: a question without the word that marks it as one."""
+    return _QUESTION.sub("", line.text) if line.kind == "question" else line.text
 
 
 def suggestions(commands: tuple[CommandView, ...], questions: tuple[QuestionView, ...]) -> list[Suggestion]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from simulator.handmethat.sessions import StudyStep
 from simulator.handmethat.views import Reading, Replay
+from ui.handmethat.play import spoken
 from ui.handmethat.ports import SeatView
 from ui.render.environment import render
 from ui.render.frame import Frame
@@ -64,6 +65,7 @@ def result_page(
         narrowings=narrowings(replay.counts),
         study=study,
         number=whole,
+        spoken=spoken,
     )
 
 
