@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from simulator.errors import InputError
 from simulator.handmethat.facts import Facts, facts_of
-from simulator.handmethat.files import dump, task_to_json
+from simulator.handmethat.filetext import file_text
 from simulator.handmethat.generate import Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profiles
@@ -140,7 +140,7 @@ def make_attempt(job: Job) -> Attempt:
             failure = task.cause
         else:
             facts = facts_of(task, pool=found.pool, strict=found.strict, subgoals=found.subgoals)
-            file = dump(task_to_json(task)) if job.file else b""
+            file = file_text(task).encode() if job.file else b""
             row = task_to_row(task) if job.row else None
     cpu = time.process_time() - start
     return Attempt(job.number, level, failure, facts, file, row, dict(rejections), redrawn, cpu)

@@ -242,9 +242,9 @@ def _with_rest(task: Task, data: Mapping[str, Any], content: _EpisodeFile, repla
     return replace(task, extra={**extra, LAYOUT: layout} if layout else extra)
 
 
-def _plain(task: Task) -> dict[str, Any]:
-    world = task.world
-    names = world.names
+def plain_rest(task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What stands in a task's file before the two dictionaries of records, and what after them."""
+    names = task.world.names
 
     def actions(some: Sequence[Action]) -> list[dict[str, Any]]:
         return [
@@ -255,12 +255,12 @@ def _plain(task: Task) -> dict[str, Any]:
     def groundings(some: Sequence[Grounding]) -> list[list[str | None]]:
         return [[names[entity], argument] for entity, argument in some]
 
-    made: dict[str, Any] = {
+    head: dict[str, Any] = {
         "goal_idx": task.goal_index,
         "task_idx": task.task_index,
         "level": task.level,
-        "initial_object_dict": write_records(world, task.initial),
-        "current_object_dict": write_records(world, task.current),
+    }
+    rest: dict[str, Any] = {
         "_goal": task.goal,
         "_subgoal": task.subgoal,
         "action_list": actions(task.actions),
@@ -279,8 +279,17 @@ def _plain(task: Task) -> dict[str, Any]:
     }
     if task.profile != OFFICIAL:
         listener = [[meaning.to_json(), chance] for meaning, chance in task.listener]
-        made[OWN] = {"seed": task.seed, "profile": task.profile, "listener": listener}
-    return made
+        rest[OWN] = {"seed": task.seed, "profile": task.profile, "listener": listener}
+    return head, rest
+
+
+def _plain(task: Task) -> dict[str, Any]:
+    head, rest = plain_rest(task)
+    records = {
+        "initial_object_dict": write_records(task.world, task.initial),
+        "current_object_dict": write_records(task.world, task.current),
+    }
+    return {**head, **records, **rest}
 
 
 def _refuse_constant(word: str) -> Any:

@@ -75,7 +75,7 @@ def generate_command(
     console = Console()
     plan = make_plan(profile, episodes, levels, quest_mix, templates, seed, demos=demos)
     start = time.monotonic()
-    path = (log or default_path()) if into_log or log else None
+    path = (log or default_path()) if into_log else None
     with _items_into(path, plan, out) as note, progress(console, plan) as tell:
         tally = generate_folder(plan, out, workers=default_workers(workers, episodes), tell=tell, log=note)
     print_statistics(statistics([facts for _, facts in tally.kept], tally.rejections), console)

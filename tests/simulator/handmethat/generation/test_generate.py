@@ -14,6 +14,7 @@ from simulator.handmethat import generate as module
 from simulator.handmethat.actions import perform
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.files import dump, task_from_json, task_to_json
+from simulator.handmethat.filetext import file_text
 from simulator.handmethat.generate import Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, parse_subgoal
@@ -155,7 +156,7 @@ def test_files_and_rows_give_the_same_episode_again(profile: str, quest: Quest) 
     for task in tasks(profile, quest)[:3]:
         made = add_demo(task)
         whole = task if isinstance(made, Rejection) else made
-        raw = dump(task_to_json(whole))
+        raw = file_text(whole).encode()
         again = task_from_json(json.loads(raw), whole.id)
         assert again == whole
         assert dump(task_to_json(again)) == raw

@@ -21,6 +21,7 @@ from simulator.handmethat.files import (
     task_to_json,
     write_file,
 )
+from simulator.handmethat.filetext import file_text
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.rows import item_row, task_from_row, task_to_row
 from simulator.handmethat.task import Task
@@ -71,6 +72,7 @@ def test_own_task_is_the_same_after_writing_and_reading(task: Task, tmp_path: Pa
 
 def test_published_content_is_written_again_to_the_letter(content: dict[str, Any]) -> None:
     task = task_from_json(content, NAME)
+    assert file_text(task).encode() == dump(content)
     assert task.profile == "official"
     assert task.demo == ("move to refrigerator", "open refrigerator")
     assert task.description == "Human moves to the table."
