@@ -172,28 +172,34 @@ def _a_star(
     symmetry: Symmetry,
     limit: int,
 ) -> tuple[Action, ...] | None:
-    """A* over states up to the exchange of like things; a state is opened anew on a shorter way."""
+    """A* over states up to the exchange of like things; a state is opened anew on a shorter way.
+
+    A state waits in the queue with the bound that follows from its predecessor's, and its own is worked out
+    only when its turn comes.
+    """
     bound, moves = LowerBound(grounding, operators, goal), _Successors(grounding, operators)
     came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
     shortest = {symmetry.canonical(start): 0}
     ages = count()
-    rest = bound.of(start)
-    queue = [(rest, rest, next(ages), start)] if rest < UNREACHABLE else []
+    queue = [(0, 0, next(ages), start)]
     expanded = 0
     while queue:
-        total, rest, _, facts = heappop(queue)
-        if total - rest > shortest[symmetry.canonical(facts)]:
+        total, rest, age, facts = heappop(queue)
+        length = total - rest
+        if length > shortest[symmetry.canonical(facts)]:
+            continue
+        if (own := bound.of(facts)) > rest:
+            if own < UNREACHABLE:
+                heappush(queue, (length + own, own, age, facts))
             continue
         if goal.holds(facts):
             return _trace(came, facts)
         expanded = _counted(expanded, limit)
-        length = total - rest + 1
+        length, rest = length + 1, max(rest - 1, 0)
         for operator in moves.of(facts):
             after = operator.apply(facts)
             key = symmetry.canonical(after)
-            if shortest.get(key, UNREACHABLE) <= length:
-                continue
-            if (rest := bound.of(after)) < UNREACHABLE:
+            if shortest.get(key, UNREACHABLE) > length:
                 shortest[key] = length
                 came[after] = (facts, operator)
                 heappush(queue, (length + rest, rest, next(ages), after))

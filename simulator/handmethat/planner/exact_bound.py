@@ -18,6 +18,7 @@ Every term so counts operators that no other term counts, and the sum never exce
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import and_
@@ -51,11 +52,16 @@ class LowerBound:
         self._goal = goal
         self._alternatives = _alternatives(goal)
         self._standing = grounding.exclusive[-1]
+        # The operators that need a fact, by its number.
+        self._users: list[list[int]] = [[] for _ in range(self._size)]
+        for number, step in enumerate(self._steps):
+            for fact in step.needs:
+                self._users[fact].append(number)
         self._adders = _adders(self._steps, self._size)
         # Facts with several adders: in which ways they come about.
         self._ways = {
-            fact: [self._steps[number].needs for number in entities(self._adders[fact.bit_length() - 1])]
-            for fact in bits((1 << self._size) - 1 & ~self._standing)
+            one: [self._steps[number].needs for number in entities(self._adders[one.bit_length() - 1])]
+            for one in bits((1 << self._size) - 1 & ~self._standing)
         }
         self._trips = Trips(grounding, operators)
         self._known: dict[Facts, int] = {}
@@ -83,27 +89,31 @@ class LowerBound:
 
     def _marks(self, facts: Facts) -> _Marks:
         marks: list[Facts | None] = [0 if facts >> i & 1 else None for i in range(self._size)]
-        changed = True
-        while changed:
-            changed = False
-            for needs, adds in self._steps:
-                together = 0
-                for need in needs:
-                    own = marks[need]
-                    if own is None:
-                        break
-                    together |= own
-                else:
-                    for number in adds:
-                        old = marks[number]
-                        if old == 0:
-                            continue
-                        new = together | 1 << number
-                        if old is not None:
-                            new &= old
-                        if new != old:
-                            marks[number] = new
-                            changed = True
+        steps, users = self._steps, self._users
+        todo = deque(range(len(steps)))
+        queued = [True] * len(steps)
+        while todo:
+            number = todo.popleft()
+            queued[number] = False
+            needs, adds = steps[number]
+            together = 0
+            for need in needs:
+                own = marks[need]
+                if own is None:
+                    break
+                together |= own
+            else:
+                for fact in adds:
+                    old = marks[fact]
+                    new = together | 1 << fact
+                    if old is not None:
+                        new &= old
+                    if new != old:
+                        marks[fact] = new
+                        for user in users[fact]:
+                            if not queued[user]:
+                                queued[user] = True
+                                todo.append(user)
         return marks
 
     def _count(

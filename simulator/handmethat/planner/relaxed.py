@@ -1,11 +1,10 @@
 """The FF heuristic, literally: a delete-relaxed graph by layers, and a plan drawn from it (spec 5.2(4)).
 
-The last step is shorter than it sounds. The published program goes through the layers from the top, picks
-operators that add a fact still needed there, and charges what these need to the layer where it first appears.
-Taking operators in their order, that picks for each fact needed exactly the first operator that adds it in
-the layer before its first one: an operator further down the order adds no fact that is still needed on its
-account, and one that also adds other facts is picked beside, not instead of, their first ones. So each fact
-keeps its first achiever, and the plan is what the goal's facts need through these.
+The published extraction goes through the layers from the top. In each it takes the operators in order, picks
+those that add a fact still needed there, and charges what they need to the layers where it first appears. The
+operator that adds a needed fact first, in that order, is therefore always picked for it; and a later one is
+picked only if it is in turn the first for some other fact. So the plan is the set of first achievers that the
+facts of the goal need, directly or through one another, and no second pass over the layers is necessary.
 """
 
 from __future__ import annotations

@@ -1,0 +1,333 @@
+"""Plans by search: they replay, the shortest are as short as breadth-first search finds them."""
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from simulator.handmethat.actions import Action, domain, perform
+from simulator.handmethat.goals.check import goal_holds
+from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.planner.exact import (
+    ExactSearch,
+    SearchLimitError,
+    best_first,
+    exact_cost,
+    shortest_plan,
+)
+from simulator.handmethat.planner.exact_bound import LowerBound
+from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
+from simulator.handmethat.planner.grounding import ground
+from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted
+from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
+from simulator.handmethat.world import bit_set, entities
+
+RULES = SceneRules(counts="v1")
+
+
+def goal(*subgoals):
+    return Goal(tuple(Subgoal(**one) for one in subgoals))
+
+
+def lying(form, x, y, relation, **requirements):
+    return {"form": form, "x": x, "y": y, "relation": relation, **requirements}
+
+
+def being(form, x, **states):
+    return {"form": form, "x": x, "of_x": tuple(states.items())}
+
+
+def replay(world, state, plan):
+    for action in plan:
+        state = perform(world, state, action)
+    return state
+
+
+def sampled(template, seed):
+    random = Random(seed)
+    while True:
+        stock = sample_stock(random, RULES)
+        if (aim := instantiate(template, stock, random)) is not None:
+            return (*sample_scene(random, RULES, stock), aim)
+
+
+def applicable(world, state, relevant):
+    """By the schemas alone, without ground operators."""
+    movable = {"RECEPTACLE", "FOOD", "TOOL", "THING"}
+    for schema in domain("human").values():
+        choices = []
+        for name, bound in zip(schema.params, schema.bounds, strict=True):
+            classes = movable if bound == "movable" else set(bound.upper().split("-OR-"))
+            some = [state.at] if name in ("from", "l") else entities(relevant)
+            choices.append([one for one in some if world.kinds[one].cls in classes])
+        for args in product(*choices):
+            if schema.applicable(world, state, args):
+                yield Action(schema.name, args)
+
+
+def distance(world, state, aim, relevant):
+    """Length of a shortest plan, by breadth-first search over states; None if there is none."""
+    seen, layer, length = {state}, [state], 0
+    while layer:
+        if any(goal_holds(world, one, aim) for one in layer):
+            return length
+        following = []
+        for one in layer:
+            for action in applicable(world, one, relevant):
+                after = domain("human")[action.name].apply(one, action.args)
+                if after not in seen:
+                    seen.add(after)
+                    following.append(after)
+        layer, length = following, length + 1
+    return None
+
+
+TINY = {
+    "carry two": ({"apple#0": "table", "apple#1": "bed"}, {}, [lying("ALL", "apple", "shelf", "ontop")]),
+    "by lid": ({"apple#0": "jar#0", "jar#0": "table"}, {}, [lying("ALL", "apple", "bed", "ontop")]),
+    # The box is the better way for what lies in it, and for what must come into it.
+    "out of a box": (
+        {"pen#0": "box#0", "pen#1": "box#0", "box#0": "bed"},
+        {"open": ["box#0"]},
+        [lying("ALL", "pen", "shelf", "ontop")],
+    ),
+    "into a box": (
+        {"pen#0": "table", "pen#1": "table", "box#0": "bed"},
+        {"open": ["box#0"]},
+        [lying("ALL", "pen", "box#0", "inside")],
+    ),
+    "box and contents": (
+        {"pen#0": "table", "box#0": "bed"},
+        {},
+        [lying("ALL", "pen", "box#0", "inside"), lying("ALL", "box", "table", "ontop")],
+    ),
+    "shut at last": (
+        {"pen#0": "table", "box#0": "bed"},
+        {},
+        [lying("ALL-SAME", "pen", "box", "inside", of_y=(("open", False),))],
+    ),
+    "either": ({"apple#0": "cabinet", "apple#1": "table"}, {}, [lying("SOME", "apple", "bed", "ontop")]),
+    "any box": (
+        {"pen#0": "table", "pen#1": "bed", "basket#0": "table", "basket#1": "bed"},
+        {},
+        [lying("ALL-ANY", "pen", "basket", "inside")],
+    ),
+    "slice": ({"apple#0": "table", "knife#0": "bed"}, {}, [being("BE-ALL", "apple", sliced=True)]),
+    "heat": ({"egg#0": "stove"}, {}, [being("BE-ALL", "egg", cooked=True)]),
+    "cool": (
+        {"egg#0": "refrigerator"},
+        {"cooked": ["egg#0"], "toggled": []},
+        [lying("ALL", "egg", "table", "ontop", of_x=(("frozen", True),))],
+    ),
+    "soak and clean": ({"rag#0": "sink"}, {"stained": ["table"]}, [being("BE", "table", stained=False)]),
+    "which tool": (
+        {"rag#0": "sink", "scrub_brush#0": "bed"},
+        {"dusty": ["table", "bed"]},
+        [being("BE", "table", dusty=False), being("BE", "bed", dusty=False)],
+    ),
+    "switch": ({"printer#0": "table"}, {}, [being("BE-ALL", "printer", toggled=True)]),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_shortest_plans_are_shortest(household, name):
+    places, states, subgoals = TINY[name]
+    world, state = household(places, **states)
+    aim = goal(*subgoals)
+    targets = find_targets(world, state, aim, distractors=False)
+    plan = shortest_plan(world, state, aim.subgoals, targets)
+    assert goal_holds(world, replay(world, state, plan), aim)
+    assert len(plan) == distance(world, state, aim, targets.grounded)
+    assert exact_cost(world, state, aim, targets) == len(plan)
+    published = best_first(world, state, aim, targets)
+    assert goal_holds(world, replay(world, state, published), aim)
+    assert len(published) >= len(plan)
+
+
+def test_best_first_in_words(household):
+    world, state = household({"apple#0": "table"})
+    aim = goal(lying("ALL", "apple", "refrigerator", "inside"))
+    plan = best_first(world, state, aim, find_targets(world, state, aim, distractors=False))
+    assert [(one.name.removeprefix("human-"), *map(world.name, one.args)) for one in plan] == [
+        ("move", "floor", "table"),
+        ("pick-up-at-location", "apple#0", "table"),
+        ("move", "table", "refrigerator"),
+        ("open-location", "refrigerator"),
+        ("put-inside-location", "apple#0", "refrigerator"),
+    ]
+
+
+def test_best_first_is_good_but_not_always_best():
+    lengths = []
+    for seed in range(12):
+        world, state, aim = sampled(54, seed)
+        targets = find_targets(world, state, aim, distractors=False)
+        plan = best_first(world, state, aim.subgoals[0], targets)
+        assert goal_holds(world, replay(world, state, plan), aim)
+        lengths.append((len(plan), exact_cost(world, state, aim, targets)))
+    assert all(found >= shortest for found, shortest in lengths)
+    assert any(found > shortest for found, shortest in lengths)
+
+
+@pytest.mark.parametrize("template", [3, 7, 9, 12, 15, 16, 25, 26, 32, 36, 49, 56, 60, 62, 64, 66])
+def test_shortest_plans_of_whole_goals(template):
+    world, state, aim = sampled(template, template)
+    targets = find_targets(world, state, aim, distractors=False)
+    plan = shortest_plan(world, state, aim.subgoals, targets)
+    assert goal_holds(world, replay(world, state, plan), aim)
+    # One subgoal after the other is never shorter.
+    published, here = 0, state
+    for subgoal in aim.subgoals:
+        part = best_first(world, here, subgoal, targets)
+        published, here = published + len(part), replay(world, here, part)
+    assert not goal_holds(world, here, aim) or published >= len(plan)
+
+
+@pytest.mark.parametrize(
+    ("places", "subgoals"),
+    [
+        (
+            {"apple#0": "floor"},
+            [lying("THE", "apple#0", "table", "ontop"), lying("THE", "apple#0", "bed", "ontop")],
+        ),
+        (
+            {"apple#0": "floor"},
+            [lying("SOME", "apple", "table", "ontop"), lying("ALL", "apple", "bed", "ontop")],
+        ),
+        ({"jar#0": "table", "box#0": "bed"}, [lying("THE", "jar#0", "box#0", "inside")]),
+        ({"apple#0": "floor"}, [being("BE-ALL", "apple", sliced=True)]),
+        (
+            {"printer#0": "table"},
+            [being("BE", "printer#0", toggled=True), being("BE", "printer#0", toggled=False)],
+        ),
+    ],
+    ids=["two places", "two places by type", "box in box", "no tool", "on and off"],
+)
+def test_unsolvable(household, places, subgoals):
+    world, state = household(places)
+    aim = goal(*subgoals)
+    targets = find_targets(world, state, aim, distractors=False)
+    assert best_first(world, state, aim, targets) is None
+    assert shortest_plan(world, state, aim.subgoals, targets) is None
+    assert exact_cost(world, state, aim, targets) == UNREACHABLE
+
+
+def test_two_places_need_no_search(household):
+    world, state = household({f"apple#{i}": "floor" for i in range(3)})
+    aim = goal(lying("THE", "apple#0", "table", "ontop"), lying("ALL", "apple", "bed", "ontop"))
+    targets = find_targets(world, state, aim, distractors=False)
+    assert best_first(world, state, aim, targets, limit=0) is None
+    assert shortest_plan(world, state, aim.subgoals, targets, limit=0) is None
+
+
+def test_what_holds_needs_no_plan(household):
+    world, state = household({"apple#0": "bed"})
+    aim = goal(lying("ALL", "apple", "bed", "ontop"))
+    targets = find_targets(world, state, aim, distractors=False)
+    assert best_first(world, state, aim, targets, limit=0) == ()
+    assert shortest_plan(world, state, aim.subgoals, targets, limit=0) == ()
+    assert exact_cost(world, state._replace(waiting=True), aim, targets) == 0
+
+
+def test_a_waiting_human_has_no_plan(household):
+    world, state = household({"apple#0": "table"})
+    aim = goal(lying("ALL", "apple", "bed", "ontop"))
+    targets = find_targets(world, state, aim, distractors=False)
+    waiting = state._replace(waiting=True)
+    assert best_first(world, waiting, aim, targets) is None
+    assert shortest_plan(world, waiting, aim.subgoals, targets) is None
+
+
+def test_the_limit_is_an_error_with_a_way_out(household):
+    world, state = household({"apple#0": "table", "apple#1": "sofa"})
+    aim = goal(lying("ALL", "apple", "bed", "ontop"))
+    targets = find_targets(world, state, aim, distractors=False)
+    for search in (best_first, exact_cost):
+        with pytest.raises(SearchLimitError, match=r"first 2 states; raise the limit"):
+            search(world, state, aim, targets, limit=2)
+
+
+def test_one_search_serves_many_states(household):
+    world, state = household({"apple#0": "table", "apple#1": "table", "pen#0": "sofa"})
+    aim = goal(lying("ALL", "apple", "bed", "ontop"))
+    search = ExactSearch(world, aim, find_targets(world, state, aim, distractors=False))
+    assert search.cost(state) == 8
+    apple, bed, pen = (world.index[name] for name in ("apple#0", "bed", "pen#0"))
+    assert search.cost(state.with_place(apple, bed)) == 4
+    assert search.cost(state.with_place(apple, -1)._replace(holding=apple)) == 6
+    # What is not among the targets cannot be laid down, so with it in the hand nothing can be fetched.
+    assert search.cost(state.with_place(pen, -1)._replace(holding=pen)) == UNREACHABLE
+
+
+def test_like_things_may_be_exchanged(household):
+    places = {"pen#0": "table", "pen#1": "bed", "pen#2": "sofa", "book#0": "table", "book#1": "bed"}
+    world, state = household(places)
+    aim = goal(lying("ALL", "pen", "shelf", "ontop"), lying("THE", "book#0", "shelf", "ontop"))
+    targets = find_targets(world, state, aim, distractors=True)
+    grounding = ground(world, targets.grounded | bit_set([world.index["book#1"]]))
+    symmetry = Symmetry(grounding, wanted(grounding, aim.subgoals))
+
+    def exchanged(one, other):
+        i, j = world.index[one], world.index[other]
+        return state.with_place(i, state.place[j]).with_place(j, state.place[i])
+
+    same = symmetry.canonical(grounding.encode(state))
+    assert symmetry.canonical(grounding.encode(exchanged("pen#0", "pen#2"))) == same
+    # One book is wanted by name, the other is not.
+    assert symmetry.canonical(grounding.encode(exchanged("book#0", "book#1"))) != same
+    assert symmetry.canonical(grounding.encode(exchanged("pen#0", "book#1"))) != same
+
+
+def test_pruning_keeps_what_is_of_use(household):
+    world, state = household({"apple#0": "table", "banana#0": "table", "knife#0": "table"})
+    aim = goal(being("BE", "apple#0", sliced=True))
+    targets = find_targets(world, state, aim, distractors=False)
+    everything = targets.grounded | bit_set([world.index["banana#0"]])
+    grounding = ground(world, everything)
+    start, aims = grounding.encode(state), wanted(grounding, aim.subgoals)
+
+    def fetched(operators):
+        return {world.name(one.action.args[0]) for one in operators if "pick-up" in one.action.name}
+
+    # As published, a banana is of use, since laying it down frees the hand.
+    assert fetched(relevant_operators(grounding.operators, start, aims)) == {"apple#0", "banana#0", "knife#0"}
+    assert fetched(needed_operators(grounding, start, aims)) == {"apple#0", "knife#0"}
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_the_bound_is_never_too_high(household, seed):
+    random = Random(seed)
+    places = ["floor", "table", "box#0", "basket#0"]
+    where = {one: random.choice(places) for one in ("pen#0", "pen#1", "apple#0")}
+    where |= {"box#0": random.choice(places[:2]), "basket#0": random.choice(places[:2])}
+    world, state = household(where, open=random.sample(["box#0"], random.randrange(2)))
+    choices = [
+        lying("ALL", "pen", "table", "ontop"),
+        lying("ALL", "pen", "box#0", "inside"),
+        lying("SOME", "pen", "basket#0", "inside"),
+        lying("SOME", "pen", "box#0", "inside"),
+        lying("ALL-SAME", "pen", "basket", "inside"),
+        lying("ALL-ANY", "apple", "box", "inside", of_y=(("open", False),)),
+        lying("ALL", "apple", "table", "ontop"),
+        lying("THE", "box#0", "floor", "ontop"),
+        lying("ALL", "basket", "table", "ontop"),
+    ]
+    aim = goal(*random.sample(choices, 2))
+    targets = find_targets(world, state, aim, distractors=False)
+    grounding = ground(world, targets.grounded)
+    aims = wanted(grounding, aim.subgoals)
+    plan = shortest_plan(world, state, aim.subgoals, targets)
+    if plan is None:
+        assert distance(world, state, aim, targets.grounded) is None
+        return
+    assert len(plan) == distance(world, state, aim, targets.grounded)
+    start = grounding.encode(state)
+    # On the way of a shortest plan every rest is shortest too.
+    for done in range(len(plan) + 1):
+        here = grounding.encode(replay(world, state, plan[:done]))
+        operators = needed_operators(grounding, here, aims)
+        assert LowerBound(grounding, operators, aims).of(here) <= len(plan) - done
+        assert LowerBound(grounding, grounding.operators, aims).of(here) <= len(plan) - done
+    assert LowerBound(grounding, grounding.operators, aims).of(start) > 0 or not plan
