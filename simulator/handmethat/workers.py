@@ -1,22 +1,25 @@
 """Work spread over processes, its results in the order of the jobs.
 
-Each process has a pipe of jobs and answers on another. It ends when its pipe of jobs closes, which is the
-case too when the parent was killed, so no process stays behind; it ignores Ctrl-C, which a terminal sends
-to all. Jobs are dealt out one by one as processes become free, and made only then: whoever makes them may
-already know of earlier results.
+A process gets jobs on its standard input and answers on its standard output. It ends when its input closes,
+which is the case too when the parent was killed, so no process stays behind; it has a session of its own, so
+that Ctrl-C reaches the parent alone. Jobs are dealt out one by one as processes become free, and made only
+then: whoever makes them may already know of earlier results.
+
+`multiprocessing` would have every process run the program's start file again, and with it the whole app.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
+import os
+import pickle
+import subprocess
+import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Final, TypeVar
 
 from simulator.errors import AskbackError
@@ -26,17 +29,35 @@ R = TypeVar("R")
 # Jobs that may be out or done beyond the first unfinished one, for each process.
 _AHEAD: Final = 8
 _GRACE: Final = 5.0
+_START: Final = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve()"
+_END: Final = object()
 
 
 class WorkerFailed(AskbackError):
     """A worker process failed or was ended from outside."""
 
 
-@dataclass(frozen=True)
 class _Worker:
-    process: SpawnProcess
-    jobs: Connection
-    results: Connection
+    """A process, and the thread that hears what it says."""
+
+    def __init__(self, process: subprocess.Popen[bytes], inbox: SimpleQueue[tuple[_Worker, Any]]) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.process, self.jobs, self.results = process, process.stdin, process.stdout
+        self._inbox = inbox
+        self.thread = Thread(target=self._hear, daemon=True)
+        self.thread.start()
+
+    def send(self, job: object) -> None:
+        """Give it something; if it has gone, the inbox will tell."""
+        with suppress(OSError, ValueError):
+            pickle.dump(job, self.jobs, pickle.HIGHEST_PROTOCOL)
+            self.jobs.flush()
+
+    def _hear(self) -> None:
+        with suppress(Exception):  # whatever ends the stream: it has gone
+            while True:
+                self._inbox.put((self, pickle.load(self.results)))
+        self._inbox.put((self, _END))
 
 
 def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
@@ -53,103 +74,97 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterato
     if workers == 1:
         yield from map(work, jobs)
         return
+    inbox: SimpleQueue[tuple[_Worker, Any]] = SimpleQueue()
     team: list[_Worker] = []
     try:
-        team += [_start(work, number) for number in range(workers)]
-        yield from _deal(team, jobs)
+        for _ in range(workers):
+            team.append(_start(work, inbox))
+        yield from _deal(team, jobs, inbox)
     finally:
         _dismiss(team)
 
 
-def _deal(team: list[_Worker], jobs: Iterator[J]) -> Iterator[Any]:
+def _deal(team: list[_Worker], jobs: Iterator[J], inbox: SimpleQueue[tuple[_Worker, Any]]) -> Iterator[Any]:
     free = deque(team)
-    busy: dict[Connection, tuple[_Worker, int]] = {}
+    busy: dict[_Worker, int] = {}
     done: dict[int, Any] = {}
     dealt = told = 0
     more = True
     while True:
         while more and free and dealt - told < _AHEAD * len(team):
-            job = next(jobs, busy)  # `busy` stands for the end: no job is that very dictionary
-            if job is busy:
+            job = next(jobs, _END)
+            if job is _END:
                 more = False
                 break
             worker = free.popleft()
-            _send(worker, job)
-            busy[worker.results] = (worker, dealt)
+            worker.send(job)
+            busy[worker] = dealt
             dealt += 1
         if not busy:
             return
-        for ready in wait(list(busy)):
-            assert isinstance(ready, Connection)
-            worker, number = busy.pop(ready)
-            done[number] = _receive(worker)
-            free.append(worker)
+        worker, answer = inbox.get()
+        done[busy.pop(worker, -1)] = _result(worker, answer)
+        free.append(worker)
         while told in done:
             yield done.pop(told)
             told += 1
 
 
-def _start(work: Callable[[J], R], number: int) -> _Worker:
-    context = multiprocessing.get_context("spawn")
-    jobs_end, jobs = context.Pipe(duplex=False)
-    results, results_end = context.Pipe(duplex=False)
-    process = context.Process(
-        target=_serve, args=(jobs_end, results_end, work), name=f"worker {number}", daemon=True
+def _start(work: Callable[[J], R], inbox: SimpleQueue[tuple[_Worker, Any]]) -> _Worker:
+    code = _START.format(path=sys.path, module=__name__)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
-    process.start()
-    # Only the worker may hold its ends, or nobody would see that it has gone.
-    jobs_end.close()
-    results_end.close()
-    return _Worker(process, jobs, results)
+    worker = _Worker(process, inbox)
+    worker.send(work)
+    return worker
 
 
-def _send(worker: _Worker, job: object) -> None:
-    try:
-        worker.jobs.send(job)
-    except OSError as error:
-        raise _gone(worker) from error
-
-
-def _receive(worker: _Worker) -> Any:
-    try:
-        good, result = worker.results.recv()
-    except (EOFError, OSError) as error:
-        raise _gone(worker) from error
+def _result(worker: _Worker, answer: Any) -> Any:
+    if answer is _END:
+        code = worker.process.wait()
+        how = f"by signal {-code}" if code < 0 else f"with status {code}"
+        raise WorkerFailed(
+            f"A worker process was ended {how} from outside; the same command continues. "
+            "If memory was short, take fewer --workers."
+        )
+    good, result = answer
     if not good:
         raise WorkerFailed(f"A worker process failed:\n{result}")
     return result
 
 
-def _gone(worker: _Worker) -> WorkerFailed:
-    worker.process.join(_GRACE)
-    code = worker.process.exitcode
-    how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
-    return WorkerFailed(
-        f"A worker process was ended {how} from outside; the same command continues. "
-        "If memory was short, take fewer --workers."
-    )
-
-
 def _dismiss(team: list[_Worker]) -> None:
-    for worker in team:
-        worker.jobs.close()
-        worker.results.close()
     for worker in team:
         # What it is at now is of no use any more.
         worker.process.terminate()
-        worker.process.join(_GRACE)
-        worker.process.kill()
-        worker.process.join()
+        with suppress(OSError):
+            worker.jobs.close()
+    for worker in team:
+        try:
+            worker.process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+            worker.process.wait()
+        worker.thread.join()
+        worker.results.close()
 
 
-def _serve(jobs: Connection, results: Connection, work: Callable[[Any], Any]) -> None:
-    """Main function of a worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(EOFError, OSError):
+def serve() -> None:
+    """Main function of a worker process: the work first, then jobs until the input closes."""
+    jobs, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # What anybody prints must not come between the answers.
+    os.dup2(2, 1)
+    with suppress(EOFError, BrokenPipeError):
+        work = pickle.load(jobs)
         while True:
-            job = jobs.recv()
+            job = pickle.load(jobs)
             try:
                 answer = (True, work(job))
             except Exception:
                 answer = (False, traceback.format_exc())
-            results.send(answer)
+            pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
+            results.flush()
