@@ -138,7 +138,7 @@ def test_all_same_and_all_any(household):
         assert cost(world, state, aim) == 7
         # One lies in the first box, which is open.
         assert cost(world, first, aim) == 4
-        # It lies in the second; but as early as the other reaches that, both can be in the first, which counts.
+        # It lies in the second; but by the layer in which the other does, both do in the first: that counts.
         assert cost(world, second, aim) == 7
 
 
