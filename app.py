@@ -23,6 +23,7 @@ from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
 from simulator.handmethat.generate_command import generate_command
 from simulator.handmethat.run_command import report_handmethat, run_handmethat
+from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.stats_command import stats_command
 from simulator.home import home
 from simulator.models import ModelOptions
@@ -85,24 +86,36 @@ def app_command(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 7860,
     log: LogOption = None,
+    handmethat: Annotated[
+        str, typer.Option(help="HandMeThat's episodes: builtin, registered data, or a folder")
+    ] = "builtin",
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
     _refuse_busy(host, port)
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
-        sessions = ClarqSessions(writer, reader, models)
-        _serve(sessions, writer, reader, host, port)
+        dialogues = ClarqSessions(writer, reader, models)
+        household = HandMeThatSessions(writer, reader, models, data=handmethat)
+        _serve(dialogues, household, writer, reader, host, port)
 
 
-def _serve(sessions: ClarqSessions, writer: LogWriter, reader: LogReader, host: str, port: int) -> None:
+def _serve(
+    dialogues: ClarqSessions,
+    household: HandMeThatSessions,
+    writer: LogWriter,
+    reader: LogReader,
+    host: str,
+    port: int,
+) -> None:
     # Gradio takes seconds to import; no other command should wait for it.
     import uvicorn
 
     from ui.research import research_mount
     from ui.server import create_server
 
-    server = create_server(sessions, home=home(), mounts=[research_mount(writer, reader, home=home())])
+    research = research_mount(writer, reader, home=home())
+    server = create_server(dialogues, home=home(), household=household, mounts=[research])
     Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
     uvicorn.run(server, host=host, port=port, log_level="warning")
 

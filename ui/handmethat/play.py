@@ -74,13 +74,19 @@ def human_page(frame: Frame, view: HumanView, company: Company, render_id: str, 
         company=company,
         notice=notice,
         other=ROBOT,
+        pending=asked(view.pending) if view.pending else "",
         spoken=spoken,
     )
 
 
 def spoken(line: LineView) -> str:
     """A turn as people read it: a question without the word that marks it as one."""
-    return _QUESTION.sub("", line.text) if line.kind == "question" else line.text
+    return asked(line.text) if line.kind == "question" else line.text
+
+
+def asked(text: str) -> str:
+    """A question without the word that marks it as one."""
+    return _QUESTION.sub("", text)
 
 
 def suggestions(commands: tuple[CommandView, ...], questions: tuple[QuestionView, ...]) -> list[Suggestion]:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 RESEARCH = "/research"
 REVIEW = "/research/review"
+EPISODES = "/research/episodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,7 @@ class Address:
     """Where somebody is.
 
     Attributes:
-        path: `RESEARCH` or `REVIEW`.
+        path: `RESEARCH`, `REVIEW` or `EPISODES`.
         run: the run that is shown.
         tab: which part of it.
         episode: the dialogue that is shown.
@@ -25,6 +26,13 @@ class Address:
         language: filter: language of the dialogues.
         text: filter: words that a turn contains.
         reviewer: who reviews.
+        data: the data set that is browsed.
+        level: filter: hardness of an episode of HandMeThat.
+        quest: filter: what kind of help it asks for.
+        goal: filter: number of its goal's template.
+        item: the episode of the data set that is shown.
+        step: the turn after which a logged episode is shown.
+        seen: ``robot`` to see of the house what the robot sees.
     """
 
     path: str = RESEARCH
@@ -37,13 +45,21 @@ class Address:
     language: str = ""
     text: str = ""
     reviewer: str = ""
+    data: str = ""
+    level: str = ""
+    quest: str = ""
+    goal: str = ""
+    item: str = ""
+    step: str = ""
+    seen: str = ""
 
     @classmethod
     def read(cls, path: str, query: str) -> Address:
         """The address in a browser's bar; what is not known there is left out."""
         known = {field.name for field in fields(cls)} - {"path"}
         given = {name: value for name, value in parse_qsl(query) if name in known}
-        return cls(path=REVIEW if path.rstrip("/").endswith("/review") else RESEARCH, **given)
+        last = path.rstrip("/").rpartition("/")[2]
+        return cls(path={"review": REVIEW, "episodes": EPISODES}.get(last, RESEARCH), **given)
 
     def to(self, **changes: Any) -> str:
         """The address of a neighbouring view, as a link."""

@@ -32,11 +32,14 @@ from simulator.clarq.review import (
     write_note,
 )
 from simulator.errors import AskbackError, InputError
+from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
-from ui.research.address import RESEARCH, Address
+from ui.research.address import EPISODES, RESEARCH, Address
 from ui.research.compare_page import compare_page, other_runs
 from ui.research.desk import Desk, Dialogue
 from ui.research.dialogues_page import dialogues_page
+from ui.research.episodes_page import episodes_page
+from ui.research.household_page import household_page
 from ui.research.review_page import REVIEWER, agreement_page, all_done_page, marking_page, start_page
 from ui.research.scores_page import scores_page
 from ui.research.view import Page, Visit
@@ -130,6 +133,8 @@ class Calls:
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at
+        if at.path == EPISODES:
+            return episodes_page(visit)
         if at.path != RESEARCH:
             return self._review(visit)
         if not at.run:
@@ -138,6 +143,8 @@ class Calls:
             live = not cards or any(card.live for card in cards)
             return visit.page("runs", live=live, cards=cards, setups=setups)
         card = self.desk.card(self.desk.reader.run(at.run))
+        if card.run.benchmark == HOUSEHOLD:
+            return household_page(visit, card, self.desk.reader)
         if card.run.benchmark != BENCHMARK:
             return visit.page("other", live=card.live, card=card)
         data = self.desk.run_data(at.run)

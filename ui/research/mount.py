@@ -22,7 +22,7 @@ from simulator.errors import AskbackError
 from ui.i18n import strings
 from ui.render.environment import render
 from ui.research import tables
-from ui.research.address import RESEARCH, REVIEW
+from ui.research.address import EPISODES, RESEARCH, REVIEW
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
 from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
@@ -51,7 +51,7 @@ def research_mount(writer: LogWriter, reader: LogReader, *, home: Path, password
 
     def prepare(app: FastAPI) -> None:
         _add_routes(app, calls)
-        app.add_middleware(Alias, aliases=(RESEARCH, REVIEW), target=f"{RESEARCH}/")
+        app.add_middleware(Alias, aliases=(RESEARCH, REVIEW, EPISODES), target=f"{RESEARCH}/")
         app.add_middleware(Guard, path=RESEARCH, passes=passes, page=access_page)
 
     return Mount(RESEARCH, create_research(calls), prepare)

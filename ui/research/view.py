@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ui.handmethat.ports import HOME as HOUSEHOLD
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame
@@ -46,7 +47,7 @@ class Visit:
     @property
     def frame(self) -> Frame:
         """The frame that all pages of the app share."""
-        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research")
+        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", HOUSEHOLD)
 
     def page(
         self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any

@@ -3,6 +3,7 @@
 
 window.askbackHouse = (() => {
   const STORY_MS = 1800;
+  const WATCH_MS = 1400;
 
   // Methods for a page object that has one() and all(); the researchers' page uses them too.
   const methods = {
@@ -78,5 +79,40 @@ window.askbackHouse = (() => {
     },
   };
 
-  return { methods };
+  // Further methods of the researchers' page: a logged episode, turn by turn.
+  const watching = {
+    watchStep() { return Number(this.one("[data-watch]").dataset.step); },
+
+    watchTo(step) {
+      const last = Number(this.one("[data-watch]").dataset.last);
+      const at = new URL(location.href);
+      at.searchParams.set("step", Math.max(0, Math.min(last, step)));
+      history.replaceState(null, "", at);
+      return this.load({ quiet: true });
+    },
+
+    watchPlay(on) {
+      this.watching = on;
+      clearTimeout(this.watchTimer);
+      const stage = this.one("[data-watch]");
+      if (!stage) return;
+      if (on && this.watchStep() >= Number(stage.dataset.last)) this.watchTo(0);
+      else this.watched();
+    },
+
+    watched() {
+      const button = this.one("[data-act=watch-play]");
+      clearTimeout(this.watchTimer);
+      if (!button) { this.watching = false; return; }
+      if (this.watchStep() >= Number(this.one("[data-watch]").dataset.last)) this.watching = false;
+      button.classList.toggle("hm-playing", Boolean(this.watching));
+      button.setAttribute("aria-label", this.watching ? button.dataset.pause : button.dataset.play);
+      const log = this.one(".hm-watch-log .ab-log");
+      const now = log.querySelector(".ab-now");
+      if (now) log.scrollTop = now.offsetTop - log.offsetTop - log.clientHeight / 2;
+      if (this.watching) this.watchTimer = setTimeout(() => this.watchTo(this.watchStep() + 1), WATCH_MS);
+    },
+  };
+
+  return { methods, watching };
 })();

@@ -6,7 +6,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review"];
+  const PATHS = ["/research", "/research/review", "/research/episodes"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -88,6 +88,8 @@ window.askbackResearch = (() => {
       this.times();
       this.prepareForms();
       this.replay();
+      this.houseShown();
+      this.watched();
       this.shortcuts();
       this.draw();
       if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
@@ -297,6 +299,12 @@ window.askbackResearch = (() => {
       else if (act === "failure") this.mark({ what: "failure", node: control.dataset.node, failure: control.getAttribute("aria-pressed") === "true" ? null : control.dataset.value });
       else if (act === "done") this.mark({ what: "done", yes: control.dataset.value === "1" });
       else if (act === "forget-reviewer") write(REVIEWER, "");
+      else if (act === "story") this.storyBy(Number(control.dataset.by));
+      else if (act === "story-play") this.storyPlay(control);
+      else if (act === "thing") this.openThing(control);
+      else if (act === "peek") this.peek(control.dataset.place);
+      else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
+      else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "copy-text") this.copy(control.dataset.text);
     }
 
@@ -322,6 +330,7 @@ window.askbackResearch = (() => {
       else if (form?.dataset.form === "list") this.arrange(form);
       else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
       else if (event.target.matches("[data-note]")) this.saveNote(event.target);
+      else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
     onInput(event) {
@@ -330,6 +339,13 @@ window.askbackResearch = (() => {
     }
 
     onKey(event) {
+      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
+        event.preventDefault();
+        this.watchPlay(false);
+        this.watchTo(this.watchStep() + way);
+        return;
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !this.one("[data-replay]")) return;
       if (event.key === "Escape" && event.target.matches?.("textarea")) { event.target.blur(); return; }
       if (event.target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
@@ -360,7 +376,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks);
+    Object.assign(Desk.prototype, askbackMarks, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -1,0 +1,128 @@
+"""A task's meanings and utterances, recomputed for a plot: who would say what for what, and be heard how.
+
+The file of an episode keeps ten readings of one utterance. Household, goal and profile give the rest again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.meanings.model import QUESTS, Meaning
+from simulator.handmethat.meanings.prior import Floats, Pool, joint_prior
+from simulator.handmethat.meanings.rsa import DEPTH, Rsa
+from simulator.handmethat.meanings.utterances import enumerate_utterances
+from simulator.handmethat.names import parse_name
+from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.planner.rewards import rewards
+from simulator.handmethat.profiles import Profile, load_profiles
+from simulator.handmethat.task import Task
+
+MOST: Final = 12
+
+
+@dataclass(frozen=True, eq=False)
+class RsaView:
+    """The likeliest meanings and what would be said for them.
+
+    Attributes:
+        meanings: those that the utterance leaves likeliest, m and r among them if they are in the pool.
+        utterances: u first, then what is said most for these meanings.
+        prior: P(m) of each meaning; shape (meanings,).
+        speaker: S(u | m); shape (meanings, utterances).
+        listener: L(m | u); shape (meanings, utterances).
+        pool: how many meanings there are in all.
+        said: how many utterances there are in all.
+        depth: rounds of the recursion.
+    """
+
+    meanings: tuple[Meaning, ...]
+    utterances: tuple[Meaning, ...]
+    prior: Floats
+    speaker: Floats
+    listener: Floats
+    pool: int
+    said: int
+    depth: int
+
+
+def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
+    """Recompute the tables of a task.
+
+    Args:
+        task: own or published; its goal must be of a known form.
+        depth: rounds of the recursion, 1 or more.
+        most: meanings and utterances that are kept.
+
+    Raises:
+        InputError: if the goal is of no known form, nothing is useful, or the utterance cannot be said for
+            any meaning of the pool (then the task was made by other rules).
+    """
+    profile = profile_of(task)
+    pool = _pool(task, profile)
+    rsa = Rsa(pool, enumerate_utterances(pool, profile), profile, depth)
+    said = tuple(rsa.utterances)
+    if task.utterance not in said:
+        raise InputError(
+            f"{task.id}: what is said in it cannot be said for any likely meaning by the rules of profile "
+            f"{profile.name}; the episode was made by others"
+        )
+    tables = rsa.table()
+    spoken = said.index(task.utterance)
+    rows = _first(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
+    rows = _with(
+        rows, [pool.meanings.index(one) for one in (task.meaning, task.heard) if one in pool.meanings]
+    )
+    weight = pool.probabilities[rows] @ tables.speaker[rows]
+    columns = _with([spoken], [place for place in _first(weight, most) if place != spoken])[:most]
+    return RsaView(
+        meanings=tuple(pool.meanings[i] for i in rows),
+        utterances=tuple(said[i] for i in columns),
+        prior=pool.probabilities[rows],
+        speaker=tables.speaker[np.ix_(rows, columns)],
+        listener=tables.listener[np.ix_(rows, columns)],
+        pool=len(pool),
+        said=len(said),
+        depth=depth,
+    )
+
+
+def profile_of(task: Task) -> Profile:
+    """The profile a task was generated with; of a published one that of its file's version."""
+    profiles = load_profiles()
+    if task.profile in profiles:
+        return profiles[task.profile]
+    name = parse_name(task.id)
+    return profiles[name.style if name is not None else "v2"]
+
+
+def _pool(task: Task, profile: Profile) -> Pool:
+    goal = parse_goal(task.goal)
+    targets = find_targets(task.world, task.initial, goal, profile.distractors)
+    rest = len(task.solution) - len(task.actions)
+    # Own tasks keep a waiting human, published ones do not say.
+    state = task.current._replace(waiting=True)
+    worth = {
+        quest: rewards(task.world, state, goal, targets, quest, rest, profile)
+        for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
+    }
+    pool = joint_prior(task.world, state, worth, targets, rest, profile)
+    if pool is None:
+        raise InputError(f"{task.id}: no help is useful in it by the rules of profile {profile.name}")
+    return pool
+
+
+def _first(values: Floats, most: int) -> list[int]:
+    return [int(i) for i in np.argsort(-values, kind="stable")[:most] if values[i] > 0]
+
+
+def _places(pool: Pool, *meanings: Meaning) -> list[int]:
+    return [pool.meanings.index(one) for one in meanings if one in pool.meanings]
+
+
+def _with(some: list[int], more: list[int]) -> list[int]:
+    return list(dict.fromkeys([*some, *more]))

@@ -1,0 +1,140 @@
+"""The episodes of a HandMeThat data set: a filtered list, and one of them with everything that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simulator.errors import AskbackError
+from simulator.handmethat import show
+from simulator.handmethat.browse import Listed, list_episodes, load_episode
+from simulator.handmethat.data import BUILTIN
+from simulator.handmethat.goals.describe import activity_title
+from simulator.handmethat.meanings.model import Meaning
+from simulator.handmethat.meanings.render import render_utterance
+from simulator.handmethat.room import Posed
+from simulator.handmethat.rsa_view import RsaView, rsa_view
+from simulator.handmethat.task import Task
+from simulator.handmethat.watch import before
+from trees import Language
+from ui.handmethat.drawing import draw
+from ui.handmethat.result import bars, narrowings, percent
+from ui.research.address import Address
+from ui.research.figures import Figure
+from ui.research.rsa_figures import heat_map
+from ui.research.view import Page, Visit
+
+MOST: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A meaning of the RSA tables in words.
+
+    Attributes:
+        meant: whether it is m; `heard`: whether it is r.
+    """
+
+    tag: str
+    text: str
+    prior: str
+    listener: str
+    meant: bool
+    heard: bool
+
+
+def episodes_page(visit: Visit) -> Page:
+    """The list, and the episode that the address names."""
+    at = visit.at
+    data = at.data or BUILTIN
+    try:
+        listed = list_episodes(data)
+        problem = ""
+    except AskbackError as error:
+        listed, problem = (), str(error)
+    language = language_of(visit)
+    found = [one for one in listed if fits(one, at)]
+    goals = sorted({one.goal for one in listed if one.goal is not None})
+    figures, shown = ((), None) if not at.item else _episode(visit, load_episode(data, at.item), language)
+    return visit.page(
+        "episodes",
+        figures,
+        data=data,
+        builtin=BUILTIN,
+        problem=problem,
+        entries=found[:MOST],
+        found=len(found),
+        total=len(listed),
+        levels=sorted({one.level for one in listed}),
+        quests=list(dict.fromkeys(one.quest for one in listed)),
+        goals=[(goal, activity_title(goal, language)) for goal in goals],
+        titles={goal: activity_title(goal, language) for goal in goals},
+        shown=shown,
+    )
+
+
+def fits(one: Listed, at: Address) -> bool:
+    """Whether an episode fits the filters."""
+    wanted = ((at.level, str(one.level)), (at.quest, one.quest), (at.goal, str(one.goal)))
+    return all(wish in ("", value) for wish, value in wanted)
+
+
+def language_of(visit: Visit) -> Language:
+    """The language in which an episode is put into words: that of the page."""
+    return "zh" if visit.t.language == "zh" else "en"
+
+
+def _episode(visit: Visit, task: Task, language: Language) -> tuple[Sequence[Figure], dict[str, Any]]:
+    view = before(Posed(task, language))
+    rows, said, figures, failed = _rsa(visit, task, language)
+    return figures, {
+        "task": task,
+        "language": language,
+        "title": "" if task.goal_index is None else activity_title(task.goal_index, language),
+        "instruction": show.instruction_text(task, language),
+        "meaning": show.meaning_text(task, task.meaning, language),
+        "goal": show.goal_lines(task, language),
+        "story": show.story_steps(task, language),
+        "why": show.why(task, language),
+        "bars": bars(show.readings(task, language)),
+        "narrowings": narrowings(show.counts(task)),
+        "drawing": draw(view.places, (), language),
+        "rows": rows,
+        "said": said,
+        "failed": failed,
+    }
+
+
+def _rsa(
+    visit: Visit, task: Task, language: Language
+) -> tuple[list[Row], list[str], tuple[Figure, ...], str]:
+    try:
+        tables = rsa_view(task)
+    except AskbackError as error:
+        return [], [], (), str(error)
+    meanings = [show.meaning_text(task, one, language) for one in tables.meanings]
+    said = [_said(task, one, language) for one in tables.utterances]
+    figures = (
+        heat_map("listener", visit.t, tables.listener, meanings, said),
+        heat_map("speaker", visit.t, tables.speaker, meanings, said),
+    )
+    return _rows(task, tables, meanings), said, figures, ""
+
+
+def _said(task: Task, utterance: Meaning, language: Language) -> str:
+    return render_utterance(task.world, task.current, utterance, language, task.seed)
+
+
+def _rows(task: Task, tables: RsaView, meanings: Sequence[str]) -> list[Row]:
+    return [
+        Row(
+            tag=f"m{place + 1}",
+            text=meanings[place],
+            prior=percent(float(tables.prior[place])),
+            listener=percent(float(tables.listener[place, 0])),
+            meant=meaning == task.meaning,
+            heard=meaning == task.heard,
+        )
+        for place, meaning in enumerate(tables.meanings)
+    ]

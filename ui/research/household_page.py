@@ -1,0 +1,178 @@
+"""A run of HandMeThat: its scores by level, its episodes, and one of them to be watched turn by turn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Turn
+from simulator.errors import InputError
+from simulator.handmethat import show
+from simulator.handmethat.report import Scored, score_run, table_rows
+from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.score import options_of
+from simulator.handmethat.views import LineView
+from simulator.handmethat.watch import details, watch
+from simulator.stats import Interval
+from ui.handmethat.drawing import chip, draw, glyph_of
+from ui.handmethat.play import spoken
+from ui.handmethat.result import bars
+from ui.research.desk import RunCard
+from ui.research.format import Cell, cell, scale
+from ui.research.view import Page, Visit
+
+_DIGITS: Final = {"score": 1, "success": 3, "moves": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the score table: a robot under one set of rules, at one level (None: all)."""
+
+    label: str
+    level: int | None
+    n: int
+    cells: dict[str, Cell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An episode in the list; `scored` None if it has not been scored."""
+
+    id: str
+    name: str
+    status: str
+    scored: Scored | None
+
+    @property
+    def outcome(self) -> str:
+        """``success``, ``failure`` or ``unscored``."""
+        return "unscored" if self.scored is None else "success" if self.scored.scores.success else "failure"
+
+
+def household_page(visit: Visit, card: RunCard, reader: LogReader) -> Page:
+    """A run's scores, or its episodes."""
+    scored = score_run(reader, card.run.id)
+    if visit.at.tab != "dialogues":
+        lines = score_lines(scored)
+        return visit.page("household_scores", live=card.live, card=card, tab="scores", lines=lines)
+    entries = [one for one in _entries(reader, card.run.id, scored) if _fits(visit, one)]
+    shown = _watched(visit, reader) if visit.at.episode else None
+    return visit.page(
+        "household_watch",
+        live=card.live and shown is None,
+        card=card,
+        tab="dialogues",
+        entries=entries,
+        levels=(1, 2, 3, 4),
+        outcomes=("success", "failure", "unscored"),
+        shown=shown,
+    )
+
+
+def score_lines(scored: tuple[Scored, ...]) -> list[Line]:
+    """The score table's rows: each robot at each level, then at all."""
+    rows = [
+        (row.who, level, part)
+        for row in table_rows(scored)
+        for level, part in (*row.levels.items(), (None, row.all))
+    ]
+    scales = {
+        "success": scale((), fixed=(0.0, 1.0)),
+        "score": scale((), fixed=(-100.0, 100.0)),
+        "moves": scale((), fixed=(0.0, 40.0)),
+    }
+
+    def shown(name: str, interval: Interval | None) -> Cell | None:
+        return None if interval is None else cell(interval, scales[name], _DIGITS[name])
+
+    return [
+        Line(
+            f"{who.robot} · {who.mode}",
+            level,
+            part.success.n,
+            {name: shown(name, getattr(part, name)) for name in _DIGITS},
+        )
+        for who, level, part in rows
+    ]
+
+
+def _entries(reader: LogReader, run_id: str, scored: tuple[Scored, ...]) -> list[Entry]:
+    by_id = {one.episode.id: one for one in scored}
+    endings = reader.endings(run_id)
+    names = {item.hash: item.name for item in reader.items(run_id)}
+    return [
+        Entry(
+            one.id,
+            names[one.item_hash],
+            endings[one.id].status if one.id in endings else "open",
+            by_id.get(one.id),
+        )
+        for one in reader.episodes(run_id, latest=True)
+    ]
+
+
+def _fits(visit: Visit, entry: Entry) -> bool:
+    at = visit.at
+    if at.outcome and entry.outcome != at.outcome:
+        return False
+    return not at.level or (entry.scored is not None and str(entry.scored.scores.level) == at.level)
+
+
+def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
+    at = visit.at
+    episode = reader.episode(at.episode)
+    turns = reader.turns(at.episode)
+    if not turns:
+        raise InputError(f"episode {at.episode!r} has no turn yet; wait until it has begun")
+    posed = ROOM.read_item(reader.item(episode.item_hash))
+    last = len(turns) - 1
+    step = min(int(at.step), last) if at.step.isdecimal() else 0
+    view = watch(posed, turns, step, mode=None if at.seen == "robot" else "full")
+    language = posed.language
+    return {
+        "episode": episode,
+        "name": posed.task.id,
+        "level": posed.task.level,
+        "language": language,
+        "mode": options_of(turns).mode,
+        "view": view,
+        "drawing": draw(view.places, (), language),
+        "holding": chip(view.holding, (), language) if view.holding else None,
+        "hand_glyph": glyph_of(view.holding.kind) if view.holding else "",
+        "human_holds": [chip(thing, (), language) for thing in view.human_holds],
+        "turns": [_line(turn) for turn in turns],
+        "step": step,
+        "last": last,
+        "about": json.dumps(details(turns[step]), ensure_ascii=False, indent=2)
+        if details(turns[step])
+        else "",
+        "calls": reader.model_calls(episode_id=at.episode),
+        **_meant(posed),
+    }
+
+
+def _about(turn: Turn) -> str:
+    known = details(turn)
+    return json.dumps(known, ensure_ascii=False, indent=2) if known else ""
+
+
+def _line(turn: Turn) -> dict[str, Any]:
+    line = LineView(seat=turn.seat, text=turn.text, kind=str(turn.payload.get("kind", "")))
+    return {
+        "number": turn.number,
+        "seat": turn.seat,
+        "kind": line.kind,
+        "text": spoken(line),
+        "outcome": turn.payload.get("outcome", ""),
+    }
+
+
+def _meant(posed: Posed) -> dict[str, Any]:
+    task, language = posed.task, posed.language
+    return {
+        "meaning": show.meaning_text(task, task.meaning, language),
+        "why": show.why(task, language),
+        "bars": bars(show.readings(task, language)),
+    }
