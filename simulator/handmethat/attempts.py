@@ -17,7 +17,7 @@ from typing import Any, Final
 from simulator.errors import InputError
 from simulator.handmethat.facts import Facts, facts_of
 from simulator.handmethat.filetext import file_text
-from simulator.handmethat.generate import Generated, Rejection, add_demo, generate, serves
+from simulator.handmethat.generate import TOO_LARGE, Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profiles
 from simulator.handmethat.quotas import Quotas, as_levels
@@ -28,6 +28,8 @@ from simulator.seeds import derive_seed
 # Households tried for one template before another is drawn, and templates before the attempt is given up.
 TRIES: Final = 200
 REDRAWS: Final = 5
+# A goal too large for exact costs in a few households is so in most, and finding out takes seconds.
+_TRIES_OF_LARGE: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,12 +157,16 @@ def _search(
     template: int,
     rejections: Counter[str],
 ) -> Generated | None:
+    large = 0
     for once in range(TRIES):
         seed = derive_seed(plan.seed, "attempt", number, redraw, once)
         made = generate(profile, seed, quest, template)
         if not isinstance(made, Rejection):
             return made
         rejections[made.cause] += 1
+        large += made.cause == TOO_LARGE
+        if large == _TRIES_OF_LARGE:
+            break
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.files import check_file, read_file
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.names import Name, parse_name
@@ -70,16 +71,26 @@ def load_tasks(
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: must be 1 or more")
-    found: list[Task] = []
-    for path in _files(_place(data), split, wanted):
-        task = read_file(path, replay=replay)
-        if wanted.task(task):
-            found.append(task)
-        if limit is not None and len(found) == limit:
-            break
+    if data == BUILTIN:
+        if split is not None:
+            raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
+        found = [task for task in builtin_tasks() if wanted.task(task)][:limit]
+    else:
+        found = _read(_files(_place(data), split, wanted), wanted, limit, replay)
     if not found:
         raise InputError(f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for")
     return tuple(found)
+
+
+def _read(files: Iterable[Path], wanted: _Wanted, limit: int | None, replay: bool) -> list[Task]:
+    found: list[Task] = []
+    for path in files:
+        task = read_file(path, replay=replay)
+        if wanted.task(task):
+            found.append(task)
+        if len(found) == limit:
+            break
+    return found
 
 
 def check_folder(path: Path) -> Checked:

@@ -35,6 +35,7 @@ from simulator.handmethat.task import Task
 from simulator.handmethat.world import State, World
 from simulator.seeds import derive_seed
 
+TOO_LARGE: Final = "goal too large for exact costs"
 # The templates of which the published data have change_state episodes (spec 10.4).
 CHANGE_STATE: Final = frozenset({1, 5, 6, 8, 10, 15, 21, 22, 29, 48, 50, 51, 67, 68})
 
@@ -163,7 +164,7 @@ def _ask(
             for quest in quests
         }
     except SearchLimitError:
-        return Rejection("goal too large for exact costs")
+        return Rejection(TOO_LARGE)
     pool = joint_prior(world, current, worth, story.targets, story.rest, profile)
     if pool is None:
         return Rejection("no help is useful")
