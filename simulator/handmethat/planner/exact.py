@@ -5,7 +5,7 @@
 `SearchLimitError`.
 
 What it manages: with the bound at hand, plans of 40 actions where things are carried to given places. Of one
-household and goal per template (v1's generator), 50 of 69 are solved within the default limit, most within
+household and goal per template (v1's generator), 49 of 69 are solved within the default limit, most within
 half a second. The rest want many things in boxes (rides in them are hardly bounded), sliced or cooked (tools
 and appliances are left open), or leave the box open as well; there the limit is reached after some seconds.
 """
