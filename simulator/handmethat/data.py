@@ -11,6 +11,8 @@ from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.files import check_file, read_file
+from simulator.handmethat.goals.check import goal_holds
+from simulator.handmethat.goals.formula import parse_goal, to_formula
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.names import Name, parse_name
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
@@ -113,7 +115,7 @@ def check_files(files: Sequence[Path]) -> Checked:
         faults += checked.faults
         if checked.task is not None:
             tasks.append(checked.task)
-            faults += _level_fault(file, checked.task)
+            faults += [*_level_fault(file, checked.task), *_goal_fault(file, checked.task)]
     return Checked(tuple(tasks), tuple(faults))
 
 
@@ -208,6 +210,19 @@ def _level_fault(file: Path, task: Task) -> list[Fault]:
         return []
     message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
     return [Fault(str(file), task.id, 0, "name", message, "warning")]
+
+
+def _goal_fault(file: Path, task: Task) -> list[Fault]:
+    """Nothing that is played depends on the goal, so a strange one is only worth a look."""
+    try:
+        goal = parse_goal(task.goal)
+        to_formula(goal, task.world)
+        reached = goal_holds(task.world, task.current, goal)
+    except InputError as error:
+        return [Fault(str(file), task.id, 0, "goal", f"_goal: {error}", "warning")]
+    if not reached:
+        return []
+    return [Fault(str(file), task.id, 0, "goal", "_goal: holds already when the human asks", "warning")]
 
 
 def _split_faults(path: Path, files: Collection[str]) -> list[Fault]:

@@ -21,6 +21,7 @@ NAMES: tuple[tuple[str, Level], ...] = (
     ("task-bring_me-9-0-1", 1),
     ("task-bring_me-64-0-4", 4),
 )
+GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"
 ORDER = ["task-bring_me-9-0-1", "task-bring_me-64-9-2", "task-bring_me-64-10-2", "task-bring_me-64-0-4"]
 
 
@@ -31,7 +32,7 @@ def data(task: Task, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     for name, level in NAMES:
         goal = int(name.split("-")[2])
-        write_file(replace(task, id=name, level=level, goal_index=goal), folder)
+        write_file(replace(task, id=name, level=level, goal_index=goal, goal=GOAL), folder)
     files = [f"{name}.json" for name, _ in NAMES]
     parts: dict[str, Part] = {**dict.fromkeys(files, "train"), files[0]: "test"}
     write_split(make_split(files, parts), folder.parent / SPLIT_FILE)
@@ -105,3 +106,20 @@ def test_a_check_lists_every_fault_and_keeps_the_rest(data: Path) -> None:
     assert sum(fault.file.endswith(f"{ORDER[2]}.json") for fault in checked.faults) == 2
     (data / SPLIT_FILE).write_text("[]")
     assert check_folder(data).faults[-1].severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        ("", "_goal: "),
+        ("(and (dusty moon)", "_goal: "),
+        ("(and (dusty moon))", "'moon'"),
+        ("(and (not (sliced table)))", "holds already when the human asks"),
+    ],
+)
+def test_a_strange_goal_deserves_a_look(goal: str, message: str, task: Task, tmp_path: Path) -> None:
+    path = write_file(replace(task, goal=goal), tmp_path)
+    (fault,) = check_folder(path).faults
+    assert (fault.severity, fault.code) == ("warning", "goal")
+    assert message in fault.message
+    assert load_tasks(path)[0].goal == goal

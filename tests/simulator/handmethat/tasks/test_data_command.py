@@ -16,6 +16,7 @@ from simulator.handmethat.files import write_file
 from simulator.handmethat.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.task import Task
 
+GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"
 NAMES = ("task-bring_me-64-0-2", "task-bring_me-64-1-2")
 
 
@@ -26,7 +27,7 @@ def published(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     folder = tmp_path / "download" / "data" / FOLDER
     folder.mkdir(parents=True)
     for name in NAMES:
-        write_file(replace(task, id=name), folder)
+        write_file(replace(task, id=name, goal=GOAL), folder)
     names = [f"{name}.json" for name in NAMES]
     write_split(make_split(names, {names[0]: "train", names[1]: "test"}), folder.parent / SPLIT_FILE)
     return tmp_path / "download"

@@ -1,0 +1,73 @@
+"""CPU of generating HandMeThat episodes: per attempt by quest type, with percentiles, and per episode kept.
+
+Run as a script: ``make bench``. An attempt draws a quest type and a goal and ends with an episode, its
+demonstration and its file; with balanced levels most attempts are of a level that is full, and end sooner.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from simulator.handmethat.attempts import Job, Plan, make_attempt
+from simulator.handmethat.batch import generate_folder
+from simulator.handmethat.generate_command import make_plan
+from simulator.handmethat.meanings.model import QUESTS
+
+ATTEMPTS = 200
+BALANCED = 400
+LIMIT = 35.0  # ms of CPU per episode
+# What a batch of 10,000 balanced episodes may take, in seconds, on two cores.
+WALL_LIMIT = 600.0
+
+
+def per_attempt(plan: Plan, attempts: int) -> list[float]:
+    """Milliseconds of CPU of each attempt."""
+    return [1000 * make_attempt(Job(plan, number)).cpu for number in range(attempts)]
+
+
+def balanced(plan: Plan, workers: int) -> tuple[float, float]:
+    """Milliseconds of CPU per episode kept, and seconds that 10,000 would take."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        tally = generate_folder(plan, Path(folder) / "out", workers=workers)
+        wall = time.monotonic() - start
+    return 1000 * tally.cpu / len(tally.kept), wall * 10_000 / len(tally.kept)
+
+
+def main() -> int:
+    """Measure and print; 1 if a limit is missed."""
+    table = Table("profile", "quest type", "mean", "median", "90 %", "99 %", title="ms of CPU per attempt")
+    means = []
+    for profile in ("v1", "v2"):
+        plan = make_plan(profile, ATTEMPTS, "free", None, None, 1, demos=True)
+        make_attempt(Job(plan, 0))
+        for quest in QUESTS if profile == "v1" else QUESTS[:1]:
+            times = per_attempt(replace(plan, mix={quest: 1.0}), ATTEMPTS)
+            means.append(float(np.mean(times)))
+            numbers = (means[-1], *np.percentile(times, (50, 90, 99)))
+            table.add_row(profile, quest, *(f"{number:.1f}" for number in numbers))
+    console = Console()
+    console.print(table)
+    workers = min(2, os.cpu_count() or 1)
+    missed = max(means) > LIMIT
+    for profile in ("v1", "v2"):
+        cpu, wall = balanced(make_plan(profile, BALANCED, "balanced", None, None, 1, demos=True), workers)
+        missed |= cpu > LIMIT or wall > WALL_LIMIT
+        console.print(
+            f"{profile}, levels balanced, {workers} processes: {cpu:.1f} ms of CPU per episode; "
+            f"10,000 would take {wall:.0f} s"
+        )
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
