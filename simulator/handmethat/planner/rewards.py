@@ -24,6 +24,8 @@ from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 
 # The reward where the estimate is 0 and the goal does not hold.
 _DECEPTIVE: Final = -1000.0
+# Most states that one exact search may look at: a goal that is too large should show soon.
+_EXACT_LIMIT: Final = 300
 
 
 class Rewards(NamedTuple):
@@ -129,7 +131,7 @@ class _Estimated:
 class _Exact:
     def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
         self._world, self._state = world, state
-        self._search = ExactSearch(world, goal, targets)
+        self._search = ExactSearch(world, goal, targets, _EXACT_LIMIT)
         self.before = self._search.cost(state._replace(waiting=False))
 
     def after(self, grounding: Grounding) -> int:
