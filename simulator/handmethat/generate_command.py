@@ -76,8 +76,13 @@ def generate_command(
     plan = make_plan(profile, episodes, levels, quest_mix, templates, seed, demos=demos)
     start = time.monotonic()
     path = (log or default_path()) if into_log else None
-    with _items_into(path, plan, out) as note, progress(console, plan) as tell:
-        tally = generate_folder(plan, out, workers=default_workers(workers, episodes), tell=tell, log=note)
+    try:
+        with _items_into(path, plan, out) as note, progress(console, plan) as tell:
+            processes = default_workers(workers, episodes)
+            tally = generate_folder(plan, out, workers=processes, tell=tell, log=note)
+    except KeyboardInterrupt:
+        console.print("Interrupted; the same command continues.")
+        raise typer.Exit(130) from None
     print_statistics(statistics([facts for _, facts in tally.kept], tally.rejections), console)
     _print_costs(console, tally, time.monotonic() - start)
     console.print(f"The episodes are in {out}.", soft_wrap=True)
