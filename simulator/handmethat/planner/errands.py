@@ -5,7 +5,8 @@ Which of them is shortest depends on where things are; each is walked in thought
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -131,6 +132,8 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
     if walk.holding in loads and walk.holding not in errands.first and not manner.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
     if sliced := errands.of("sliced"):
+        if manner.bring and walk.holding == NOTHING:
+            _bring_along(walk, {one: loads[one] for one in sliced if one in loads}, fixed)
         if manner.gather:
             jobs.carry(walk, dict.fromkeys(sliced, manner.surface))
         jobs.slice_up(walk, sliced, manner.knife, manner.surface)
@@ -152,6 +155,18 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
     _switch(walk, errands, [*errands.of("toggled"), *errands.of("toggled", False)])
     jobs.visit(walk, [one for one in errands.of("open") if walk.is_shut(one)], walk.open)
     jobs.visit(walk, [one for one in errands.shut if not walk.is_shut(one)], walk.close)
+
+
+def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
+    """Bring a container that stands here to where several things that are wanted in it are sliced first."""
+    for place in dict.fromkeys(loads.values()):
+        there = Counter(walk.location(one) for one in loads if loads[one] == place)
+        if (walk.locations | fixed) >> place & 1 or walk.location(place) != walk.at or walk.at in there:
+            continue
+        most, many = there.most_common(1)[0]
+        if many > 1:
+            walk.lay(place, most)
+            return
 
 
 def _switch(walk: Walk, errands: Errands, some: Sequence[int]) -> None:
