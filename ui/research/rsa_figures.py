@@ -51,7 +51,7 @@ def heat_map(
 def _layout() -> Plotly:
     axis: dict[str, Any] = {"fixedrange": True, "ticks": "", "showgrid": False, "automargin": True}
     return {
-        "xaxis": {**axis, "side": "top", "tickangle": 0},
+        "xaxis": {**axis, "side": "top", "tickangle": 0, "tickfont": {"size": 11}},
         "yaxis": {**axis, "autorange": "reversed"},
         "margin": {"l": 12, "r": 12, "t": 30, "b": 12},
         "paper_bgcolor": "rgba(0,0,0,0)",

@@ -1,0 +1,64 @@
+"""The recomputed tables agree with what an episode keeps of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simulator.errors import InputError
+from simulator.handmethat.browse import list_episodes, load_episode
+from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.rsa_view import MOST, profile_of, rsa_view
+from simulator.handmethat.task import Task
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[Task]:
+    return [load_episode("builtin", one.name) for one in list_episodes("builtin")[::5]]
+
+
+def test_the_listener_is_the_one_that_the_episode_keeps(tasks: list[Task]) -> None:
+    for task in tasks:
+        view = rsa_view(task)
+        heard = dict(zip(view.meanings, view.listener[:, 0], strict=True))
+        assert view.utterances[0] == task.utterance
+        for meaning, chance in task.listener[:5]:
+            assert heard[meaning] == pytest.approx(chance, abs=1e-6)
+
+
+def test_what_was_meant_and_heard_is_there(tasks: list[Task]) -> None:
+    for task in tasks:
+        view = rsa_view(task, most=2)
+        assert {task.meaning, task.heard} <= set(view.meanings)
+        assert len(view.utterances) <= 2
+
+
+def test_tables_are_probabilities(tasks: list[Task]) -> None:
+    for task in tasks:
+        view = rsa_view(task, most=10_000)
+        shape = (len(view.meanings), len(view.utterances))
+        assert view.speaker.shape == view.listener.shape == shape
+        assert np.allclose(view.speaker.sum(axis=1), 1.0, atol=1e-6)
+        assert len(view.meanings) <= view.pool
+        assert rsa_view(task).speaker.shape[1] <= MOST
+
+
+def test_a_shallower_listener_is_another(tasks: list[Task]) -> None:
+    deep, literal = rsa_view(tasks[-1]), rsa_view(tasks[-1], depth=1)
+    assert (deep.depth, literal.depth) == (10, 1)
+
+
+def test_an_utterance_of_other_rules_is_refused(tasks: list[Task]) -> None:
+    odd = Meaning(tasks[0].meaning.quest, describe({"type": "saw", "dusty": True}))
+    with pytest.raises(InputError, match="made by others"):
+        rsa_view(replace(tasks[0], utterance=odd))
+
+
+def test_published_episodes_have_the_profile_of_their_names(tasks: list[Task]) -> None:
+    def of(id: str) -> str:
+        return profile_of(replace(tasks[0], id=id, profile="official")).name
+
+    assert of("level3_task481_bring_me_goal59") == "v1"
+    assert of("task-bring_me-32-0-1") == "v2"

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
+
+from fake_sessions import FakeSessions
+
+from logs import LogReader, LogWriter
+from simulator.handmethat.browse import list_episodes, load_episode
+from simulator.handmethat.sessions import HandMeThatSessions
+from simulator.handmethat.task import Task
+from ui.actions import Actions
+from ui.handmethat.actions import HouseholdActions
+from ui.tokens import Signer
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def sessions(log: tuple[LogWriter, LogReader]) -> HandMeThatSessions:
+    """The built-in episodes, on a log of their own; the built-in human and robots, no models."""
+    return HandMeThatSessions(*log, no_models, env={})
+
+
+@pytest.fixture
+def actions(sessions: HandMeThatSessions) -> Actions:
+    return Actions(FakeSessions(), Signer(b"a secret for tests"), "/research", HouseholdActions(sessions))
+
+
+@pytest.fixture(scope="session")
+def task() -> Task:
+    """A built-in episode of level 4."""
+    name = next(one.name for one in list_episodes("builtin") if one.level == 4)
+    return load_episode("builtin", name)

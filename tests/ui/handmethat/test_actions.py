@@ -1,0 +1,147 @@
+"""What the browser can ask for: beginning, moving, the study's progress, and who may not."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from pydantic import ValidationError
+
+from simulator.errors import InputError
+from simulator.handmethat.sessions import HandMeThatSessions
+from ui.actions import Actions
+from ui.tokens import Pass, Signer
+
+START = {
+    "seat": "robot",
+    "episode_language": "en",
+    "mode": "partial",
+    "protocol": "free",
+    "opposite": "offline/giver",
+}
+
+
+async def begin(actions: Actions, **wishes: Any) -> dict[str, Any]:
+    """An episode; returns what every later call of its page says."""
+    answer = await actions.start_household(START | wishes)
+    return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en", "participant": ""}
+
+
+def turn(page: dict[str, Any], number: int, text: str) -> dict[str, Any]:
+    return page | {"render": "render-one", "number": number, "text": text}
+
+
+def seat_of(actions: Actions, page: dict[str, Any]) -> Pass:
+    return actions.signer.read(parse_qs(page["query"])["t"][0])
+
+
+async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
+    page = await begin(actions, level=2)
+    seat = seat_of(actions, page)
+    assert (seat.seat, seat.room, seat.person_opposite) == ("robot", "handmethat", False)
+    html = (await actions.page(page))["html"]
+    assert "You are the robot" in html
+    state = await actions.state(parse_qs(page["query"])["t"][0])
+    assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False}
+
+
+async def test_a_command_counts_once(actions: Actions) -> None:
+    page = await begin(actions)
+    sent = turn(page, 1, "move to table")
+    for _ in range(2):
+        answer = await actions.send(sent)
+        assert answer["accepted"]
+        assert 'data-number="2"' in answer["html"]
+    late = await actions.send(turn(page, 1, "move to sofa") | {"render": "render-two"})
+    assert not late["accepted"]
+    assert "has moved on" in late["html"]
+
+
+async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> None:
+    page = await begin(actions)
+    answer = await actions.send(turn(page, 1, "fly to the moon"))
+    assert answer["accepted"]
+    assert "Move 1 of 40" in answer["html"]
+    empty = await actions.send(turn(page, 2, "  "))
+    assert not empty["accepted"]
+
+
+async def test_two_people_get_a_link_each(actions: Actions) -> None:
+    page = await begin(actions, opposite="person")
+    html = (await actions.page(page))["html"]
+    link = html.split("data-link", 1)[0].rpartition('value="')[2].partition('"')[0]
+    guest = {"path": "/play", "query": urlparse(link).query, "language": "zh"}
+    assert seat_of(actions, guest) == Pass(
+        seat_of(actions, page).episode_id, "human", True, False, "handmethat"
+    )
+    assert "您是人" in (await actions.page(guest))["html"]
+    await actions.send(turn(page, 1, "which one?"))
+    assert "机器人问" in (await actions.page(guest))["html"]
+    assert (await actions.send(turn(guest, 2, "the left one")))["accepted"]
+    assert "the left one" in (await actions.page(page))["html"]
+
+
+async def test_the_human_can_be_played_too(actions: Actions) -> None:
+    page = await begin(actions, seat="human", opposite="offline/expert")
+    assert "hm-result" in (await actions.page(page))["html"]
+
+
+async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) -> None:
+    page = await begin(actions)
+    seat = seat_of(actions, page)
+    wrong = actions.signer.sign(Pass(seat.episode_id, "seeker"))
+    answer = await actions.page({"path": "/play", "query": f"t={wrong}", "language": "en"})
+    assert "You are the robot" not in answer["html"]
+    human = Signer(b"guessed").sign(Pass(seat.episode_id, "human", room="handmethat"))
+    refused = await actions.page({"path": "/play", "query": f"t={human}", "language": "en"})
+    assert "This link does not work" in refused["html"]
+
+
+async def test_a_start_that_fails_says_why(actions: Actions) -> None:
+    assert "cannot sit" in (await actions.start_household(START | {"opposite": "replay/x"}))["problem"]
+    assert "did not work" in (await actions.start_household(START | {"mode": "dark"}))["problem"]
+    assert "did not work" in (await actions.start_household(START | {"protocol": "paper"}))["problem"]
+
+
+async def test_a_study_goes_on_where_it_stopped(actions: Actions) -> None:
+    who = {"participant": "P-TEST", "mode": "partial"}
+    first = await actions.progress(who)
+    assert first["place"] == 1
+    page = await begin(actions, protocol="paper", participant="P-TEST")
+    again = await begin(actions, protocol="paper", participant="P-TEST")
+    assert seat_of(actions, page).episode_id == seat_of(actions, again).episode_id
+    assert "Ask back" not in (await actions.page(page))["html"]
+    ended = await actions.send(turn(page | {"participant": "P-TEST"}, 1, "stop"))
+    assert f"Episode 2 of {first['total']}" in ended["html"]
+    assert (await actions.progress(who))["place"] == 2
+    elsewhere = (await actions.page(page))["html"]
+    assert "Next episode" not in elsewhere
+    with pytest.raises(ValidationError):
+        await actions.progress({"participant": "<b>", "mode": "partial"})
+
+
+async def test_the_entry_and_the_home_page(actions: Actions) -> None:
+    entry = (await actions.page({"path": "/handmethat", "language": "en"}))["html"]
+    assert "Which one did you mean?" in entry
+    home = (await actions.page({"path": "/", "language": "en"}))["html"]
+    assert 'href="/handmethat"' in home
+
+
+async def test_without_data_the_entry_says_so(
+    actions: Actions, sessions: HandMeThatSessions, monkeypatch: Any
+) -> None:
+    def nothing(*_: Any, **__: Any) -> Any:
+        raise InputError("no data")
+
+    monkeypatch.setattr(sessions, "catalog", nothing)
+    entry = (await actions.page({"path": "/handmethat", "language": "en"}))["html"]
+    assert "There are no built-in episodes yet." in entry
+
+
+async def test_without_handmethat_nothing_of_it_is_offered() -> None:
+    from fake_sessions import FakeSessions
+
+    bare = Actions(FakeSessions(), Signer(b"x"))
+    assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
+    assert "not served" in (await bare.start_household(START))["problem"]

@@ -1,0 +1,265 @@
+"""The pages' markup: what each seat sees, in both languages, and what it must not see."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ui
+from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
+from simulator.handmethat.views import LineView, Reading, RobotView
+from simulator.seats import Reply
+from ui.handmethat.entry import entry_page
+from ui.handmethat.play import asked, play_page, spoken
+from ui.handmethat.result import Study, bars, narrowings, percent, result_page
+from ui.i18n import strings
+from ui.render.environment import environment
+from ui.render.frame import Frame
+from ui.render.play import Company, Invitation, Notice
+
+SEATS = {"robot": "person", "human": "offline/giver"}
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
+VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "ellipse", "img", "use"}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and texts; complains of what is not closed in its order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def with_(self, name: str) -> list[dict[str, str | None]]:
+        """The attributes of every tag that has the attribute `name`."""
+        return [attrs for _, attrs in self.tags if name in attrs]
+
+
+def frame(language: str = "en") -> Frame:
+    return Frame(strings(language), "/play", "t=abc", "/research", "", "/handmethat")
+
+
+async def begin(sessions: HandMeThatSessions, language: Any = "en", **options: Any) -> RobotView:
+    id = await sessions.start(task_id=None, language=language, seats=SEATS, options=options)
+    view = await sessions.view(id, "robot")
+    assert isinstance(view, RobotView)
+    return view
+
+
+async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
+    reply = Reply(text=text, key=f"k{view.number}")
+    return await sessions.submit(view.episode_id, view.seat, reply, number=view.number)
+
+
+def robot(view: RobotView, language: str = "en", **more: Any) -> str:
+    return play_page(frame(language), view, more.pop("company", Company()), render_id="r", **more)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("mode", ["partial", "full"])
+async def test_the_robots_page_offers_every_command_once(
+    sessions: HandMeThatSessions, mode: str, language: str
+) -> None:
+    view = await begin(sessions, language, mode=mode)
+    page = Page(robot(view, language))
+    buttons = [attrs["data-command"] for attrs in page.with_("data-command")]
+    drawn = {one.text for one in view.commands if one.verb not in ("look",)} - {"move to floor"}
+    assert drawn <= set(buttons)
+    assert set(buttons) <= drawn | {question.text for question in view.questions} | {"move to floor"}
+    options = [attrs["data-text"] for tag, attrs in page.tags if attrs.get("role") == "option"]
+    assert options == [one.text for one in (*view.commands, *view.questions)]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_ids_are_unique_and_references_lead_somewhere(
+    sessions: HandMeThatSessions, language: str
+) -> None:
+    view = await begin(sessions, language, mode="full")
+    page = Page(robot(view, language, company=Company(True, Invitation("/play?t=x", True))))
+    ids = [attrs["id"] for attrs in page.with_("id")]
+    assert len(ids) == len(set(ids))
+    for name in ("aria-controls", "aria-describedby", "for"):
+        assert {attrs[name] for attrs in page.with_(name)} <= set(ids)
+    used = {attrs["href"][1:] for tag, attrs in page.tags if tag == "use"}
+    assert used <= set(ids)
+
+
+async def test_questions_show_their_price(sessions: HandMeThatSessions) -> None:
+    view = await begin(sessions)
+    html = robot(view)
+    for question in view.questions:
+        assert f"{question.cost} points" in html
+    paper = await sessions.start_study("P-TEST", language="en")
+    shown = robot(await sessions.view(paper, "robot"))
+    assert "hm-question" not in shown
+    assert "Paper’s study" in shown
+
+
+async def test_partial_pages_hold_nothing_that_the_robot_does_not_see(
+    sessions: HandMeThatSessions,
+) -> None:
+    view = await begin(sessions, mode="partial")
+    everything = await begin(sessions, mode="full")
+    assert everything.places
+    page = Page(robot(view))
+    here = next(place for place in view.places if place.here)
+    seen = {one.name for one in visible(here.contents)}
+    assert {attrs["data-thing"] for attrs in page.with_("data-thing")} == seen
+    assert [attrs["data-panel"] for attrs in page.with_("data-panel")] == [here.name]
+
+
+def visible(things: Any) -> list[Any]:
+    return [one for thing in things or () for one in (thing, *visible(thing.contents))]
+
+
+async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions) -> None:
+    seats = {"robot": "person", "human": "person"}
+    id = await sessions.start(task_id=None, language="en", seats=seats)
+    view = await do(sessions, await sessions.view(id, "robot"), "which one?")
+    assert not view.my_turn
+    company = Company(True, Invitation("/play?t=x", False))
+    page = Page(robot(view, company=company, notice=Notice("moved on", "problem")))
+    offered = page.with_("data-command")
+    assert {attrs["class"] for attrs in offered} == {"hm-question"}
+    assert all("data-needs-turn" in attrs for attrs in offered)
+    assert "Waiting for the human …" in page.texts
+    human = await sessions.view(id, "human")
+    for language in ("en", "zh"):
+        shown = play_page(frame(language), human, company, render_id="r")
+        assert human.meaning in "".join(Page(shown).texts)
+    assert "which one?" in "".join(Page(play_page(frame(), human, Company(), render_id="r")).texts)
+    idle = await do(sessions, human, "the left one")
+    assert "Watch the robot." in play_page(frame(), idle, Company(), render_id="r")
+
+
+async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions) -> None:
+    view = await do(sessions, await begin(sessions), EVIL)
+    page = Page(robot(view, notice=Notice(EVIL), company=Company(True, Invitation(EVIL, True))))
+    assert any(EVIL in text for text in page.texts)
+    assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_result_tells_what_was_meant(sessions: HandMeThatSessions, language: Any) -> None:
+    view = await do(sessions, await begin(sessions, language), "stop")
+    replay = await sessions.replay(view.episode_id, "robot")
+    page = Page(result_page(frame(language), view, replay, render_id="r"))
+    words = "".join(page.texts)
+    for told in (replay.meaning, replay.instruction, replay.why, *replay.demo, *replay.goal):
+        assert told in words
+    assert len([attrs for attrs in page.with_("class") if attrs["class"] == "hm-percent"]) == len(
+        [one for one in replay.readings if one.probability is not None]
+    )
+
+
+async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions) -> None:
+    id = await sessions.start_study("P-TEST", language="en")
+    view = await do(sessions, await sessions.view(id, "robot"), "stop")
+    replay = await sessions.replay(id, "robot")
+    study = Study(StudyStep("x", 2, 40, None), "en", "partial")
+    page = result_page(frame(), view, replay, render_id="r", study=study)
+    assert "Episode 2 of 40" in page
+    assert page.index("What was meant, and why") < page.index(replay.meaning)
+    done = result_page(frame(), view, replay, render_id="r", study=Study(None, "en", "partial"))
+    assert "last episode of the study" in done
+
+
+def test_readings_as_bars() -> None:
+    def reading(chance: float | None, **more: bool) -> Reading:
+        return Reading(text="x", probability=chance, objects=1, **({"meant": False, "heard": False} | more))
+
+    found = bars((reading(0.5, heard=True), reading(0.25, meant=True), reading(None)))
+    assert [(one.width, one.percent) for one in found] == [(100.0, "50 %"), (50.0, "25 %")]
+    assert bars(()) == []
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [(1.0, "100 %"), (0.312, "31 %"), (0.0034, "0.3 %"), (0.0002, "< 0.1 %"), (0.0, "0 %")],
+)
+def test_probabilities_for_people(chance: float, said: str) -> None:
+    assert percent(chance) == said
+
+
+def test_counts_on_one_scale() -> None:
+    found = narrowings({"meaning": 2, "utterance": 20, "goal": 10, "heard": 0, "useful_in_utterance": 3})
+    assert [(one.key, one.count, one.width) for one in found] == [
+        ("g", 10, 50.0),
+        ("u", 20, 100.0),
+        ("r", 0, 1.5),
+        ("m", 2, 10.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["question: which one", "Question:which one", "提问：which one", "which one"]
+)
+def test_questions_read_without_their_mark(text: str) -> None:
+    assert asked(text) == "which one"
+    assert spoken(LineView(seat="robot", text=text, kind="question")) == "which one"
+    assert spoken(LineView(seat="robot", text="question: x", kind="command")) == "question: x"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_entry_names_everybody(sessions: HandMeThatSessions, language: str) -> None:
+    opponents = {seat: sessions.opponents(seat) for seat in ("robot", "human")}
+    page = Page(entry_page(frame(language), (1, 2, 3, 4), opponents))
+    values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
+    for seat, some in opponents.items():
+        assert {(f"opposite-{seat}", one.name) for one in some} <= values
+    assert {("level", str(level)) for level in (1, 2, 3, 4)} <= values
+    ids = [attrs["id"] for attrs in page.with_("id")]
+    assert len(ids) == len(set(ids))
+    empty = entry_page(frame(language), (), opponents)
+    assert strings(language)("household.home.no_episodes") in empty
+
+
+def test_no_template_brings_a_text_of_its_own() -> None:
+    """Words stand in the strings files; in the templates only markup, names and symbols."""
+    loader = environment().loader
+    assert loader is not None
+    for name in environment().list_templates():
+        if "handmethat/" not in name and "household" not in name and "episodes" not in name:
+            continue
+        source, _, _ = loader.get_source(environment(), name)
+        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", source, flags=re.DOTALL)
+        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
+        assert [text for text in texts if re.search(r"[^\W\d_]{2,}", text)] == [], name
+
+
+def test_every_text_of_the_household_is_used() -> None:
+    templates = environment()
+    assert templates.loader is not None
+    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
+    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
+    source = "\n".join(sources)
+    made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
+    # Made in Python: who sits opposite, the titles of the heat maps.
+    made += ["household.home.opponent.", "research.household.listener", "research.household.speaker"]
+    names = [name for name in strings("en").texts if name.startswith(("household.", "research.household."))]
+    assert len(names) > 200
+    assert [name for name in names if name not in source and not name.startswith(tuple(made))] == []

@@ -1,0 +1,157 @@
+"""HandMeThat for researchers: browsing episodes, a run's scores, watching it turn by turn."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logs import LogReader, LogWriter
+from logs.rows import Run
+from simulator.handmethat.browse import list_episodes, load_episode
+from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.task import Task
+from simulator.runner.sessions import Sessions
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+@pytest.fixture(scope="module")
+def tasks() -> tuple[Task, ...]:
+    names = {one.level: one.name for one in list_episodes("builtin")}
+    return tuple(load_episode("builtin", names[level]) for level in (1, 4))
+
+
+@pytest.fixture
+async def played(tmp_path: Path, tasks: tuple[Task, ...]) -> Any:
+    """A run of two episodes, of an expert and of a robot that asks; the second in Chinese."""
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        sessions = Sessions(ROOM, writer, reader, no_models)
+        config = {"planned": 2, "seats": {"robot": "offline/asker:1", "human": "offline/giver"}}
+        writer.put(Run(id="house", benchmark="handmethat", setup="L2L", seed=0, config=config)).result()
+        robots = ("offline/expert", "offline/asker:1")
+        for task, robot, language in zip(tasks, robots, ("en", "zh"), strict=True):
+            seats = {"robot": robot, "human": "offline/giver"}
+            await sessions.start_item(Posed(task, language), seats, {}, run_id="house")
+        writer.flush()
+        yield Calls(Desk(reader), writer)
+
+
+def page(calls: Calls, path: str = "/research", query: str = "", language: str = "en") -> dict[str, Any]:
+    return calls.page({"path": path, "query": query, "language": language})
+
+
+def words(answer: dict[str, Any]) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Calls]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
+        yield Calls(Desk(reader), writer)
+
+
+async def test_scores_by_level(played: Calls) -> None:
+    said = words(page(played, query="run=house"))
+    assert "Level 1" in said
+    assert "Level 4" in said
+    assert "All levels" in said
+    assert "2 of 2" in said
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("query", ["", "&outcome=success", "&outcome=unscored", "&level=4"])
+async def test_the_list_of_episodes(played: Calls, query: str, language: str) -> None:
+    answer = page(played, query=f"run=house&tab=dialogues{query}", language=language)
+    assert "research." not in words(answer)
+    count = len(re.findall("<li><a href=", answer["html"]))
+    assert count == {"": 2, "&outcome=unscored": 0}.get(query, count)
+    if query == "&level=4":
+        assert count == 1
+
+
+async def test_every_turn_can_be_watched(played: Calls) -> None:
+    reader = played.desk.reader
+    for episode in reader.episodes("house"):
+        turns = reader.turns(episode.id)
+        for step in range(len(turns)):
+            for seen in ("", "&seen=robot"):
+                query = f"run=house&tab=dialogues&episode={episode.id}&step={step}{seen}"
+                answer = page(played, query=query)
+                assert f'data-step="{step}" data-last="{len(turns) - 1}"' in answer["html"]
+        moves = [turn for turn in turns if turn.seat == "robot"]
+        assert f"Move {len(moves)} of 40" in words(answer)
+
+
+async def test_the_robots_eyes_see_less(played: Calls) -> None:
+    episode = played.desk.reader.episodes("house")[0]
+    query = f"run=house&tab=dialogues&episode={episode.id}&step=0"
+    everything, seen = (
+        set(re.findall(r'data-thing="([^"]+)"', page(played, query=query + more)["html"]))
+        for more in ("", "&seen=robot")
+    )
+    assert seen < everything
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/research", "run=house&tab=compare&against=house"),
+        ("/research", "run=house&tab=dialogues&episode=nowhere"),
+        ("/research/review", "run=house&reviewer=ann"),
+        ("/research/review", "run=house&tab=agreement"),
+        ("/research/review", ""),
+        ("/research/episodes", "data=/no/such/folder"),
+        ("/research/episodes", "item=nothing"),
+    ],
+)
+async def test_what_there_is_not_is_said_and_breaks_nothing(played: Calls, path: str, query: str) -> None:
+    assert "Skip to the content" in words(page(played, path, query))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_builtin_episodes_are_listed_and_filtered(empty: Calls, language: str) -> None:
+    listed = list_episodes("builtin")
+    answer = page(empty, "/research/episodes", language=language)
+    assert "research." not in words(answer)
+    assert len(re.findall("<li><a href=", answer["html"])) == len(listed)
+    some = page(empty, "/research/episodes", "level=4&quest=bring_me", language)
+    wanted = [one for one in listed if (one.level, one.quest) == (4, "bring_me")]
+    assert len(re.findall("<li><a href=", some["html"])) == len(wanted)
+    goal = page(empty, "/research/episodes", f"goal={listed[0].goal}", language)
+    assert 0 < len(re.findall("<li><a href=", goal["html"])) < len(listed)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_episode_with_its_tables(empty: Calls, tasks: tuple[Task, ...], language: str) -> None:
+    for task in tasks:
+        answer = page(empty, "/research/episodes", f"item={task.id}", language)
+        assert set(answer["figures"]) == {"listener", "speaker"}
+        for id, figure in answer["figures"].items():
+            assert f'data-figure="{id}"' in answer["html"]
+            (heat,) = json.loads(json.dumps(figure))["data"]
+            assert len(heat["z"]) == len(heat["y"])
+            assert all(len(row) == len(heat["x"]) for row in heat["z"])
+        assert all(command in words(answer) for command in task.demo)
+
+
+def test_a_folder_of_generated_episodes(empty: Calls, tasks: tuple[Task, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    write_file(replace(tasks[0], id="task-bring_me-32-0-1"), folder)
+    answer = page(empty, "/research/episodes", f"data={folder}")
+    assert "1 of 1 episodes" in words(answer)
+    shown = page(empty, "/research/episodes", f"data={folder}&item=task-bring_me-32-0-1")
+    assert "How an expert does it" in words(shown)
