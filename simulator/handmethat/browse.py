@@ -9,9 +9,9 @@ from typing import NamedTuple
 from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, episode_files, load_tasks
+from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.split import FOLDER
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.names import parse_name
-from simulator.handmethat.split import FOLDER
 from simulator.handmethat.task import Task
 
 

@@ -9,14 +9,14 @@ from typing import Final, TypeVar
 
 from simulator import datasets
 from simulator.errors import InputError
-from simulator.handmethat.builtin import builtin_tasks
-from simulator.handmethat.files import check_file, read_file
+from simulator.handmethat.files.episode import check_file, read_file
+from simulator.handmethat.files.names import Name, parse_name
+from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
+from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, to_formula
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.names import Name, parse_name
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
-from simulator.handmethat.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
 from simulator.handmethat.task import LEVELS, Task
 from trees.faults import Fault
 

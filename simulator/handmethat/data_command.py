@@ -12,9 +12,9 @@ from simulator import datasets
 from simulator.datasets import Added, Limits
 from simulator.errors import InputError
 from simulator.handmethat.data import check_files, check_folder, episode_files
-from simulator.handmethat.names import parse_name
+from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.split import FOLDER, SPLIT_FILE
 from simulator.handmethat.rows import BENCHMARK as BENCHMARK
-from simulator.handmethat.split import FOLDER, SPLIT_FILE
 from simulator.handmethat.task import LEVELS
 from trees.faults import Fault
 

@@ -28,10 +28,10 @@ from langgraph.types import Command
 
 from logs.rows import Turn
 from simulator.errors import SeatError
-from simulator.handmethat.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
-from simulator.handmethat.listening import Heard, hear, reveals
+from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
+from simulator.handmethat.players.listening import Heard, hear, reveals
+from simulator.handmethat.players.spoken import spoken_line
 from simulator.handmethat.playing import Play, Step, as_command
-from simulator.handmethat.spoken import spoken_line
 from simulator.handmethat.task import Task
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed

@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.meanings.model import QUESTS, Meaning
 from simulator.handmethat.meanings.prior import Floats, Pool, joint_prior
 from simulator.handmethat.meanings.rsa import DEPTH, Rsa
 from simulator.handmethat.meanings.utterances import enumerate_utterances
-from simulator.handmethat.names import parse_name
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards
 from simulator.handmethat.profiles import Profile, load_profiles

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.giver import OfflineGiver
-from simulator.handmethat.giver_model import ModelGiver
 from simulator.handmethat.graph import HUMAN
-from simulator.handmethat.robot_asking import AskingRobot
-from simulator.handmethat.robot_learned import KINDS, load_robot
-from simulator.handmethat.robot_model import ModelRobot
-from simulator.handmethat.robot_offline import ExpertRobot, HeuristicRobot, RandomRobot
+from simulator.handmethat.players.giver import OfflineGiver
+from simulator.handmethat.players.giver_model import ModelGiver
+from simulator.handmethat.players.robot_asking import AskingRobot
+from simulator.handmethat.players.robot_learned import KINDS, load_robot
+from simulator.handmethat.players.robot_model import ModelRobot
+from simulator.handmethat.players.robot_offline import ExpertRobot, HeuristicRobot, RandomRobot
 from simulator.models import ChatModel
 from simulator.seats import Seat
 

@@ -19,9 +19,9 @@ from simulator.handmethat.env.sight import visible
 from simulator.handmethat.goals.describe import activity_title, describe_goal
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.hierarchy import TABLES
-from simulator.handmethat.knows import questions_for
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
+from simulator.handmethat.players.knows import questions_for
 from simulator.handmethat.playing import Play
 from simulator.handmethat.score import score_episode
 from simulator.handmethat.task import Task

@@ -10,9 +10,7 @@ import typer
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.handmethat.batch import run_batch
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.facts import facts_of
 from simulator.handmethat.generate_command import (
     MixOption,
     SeedOption,
@@ -22,10 +20,12 @@ from simulator.handmethat.generate_command import (
     make_plan,
     progress,
 )
-from simulator.handmethat.journal import Tally
-from simulator.handmethat.quotas import FREE
-from simulator.handmethat.statistics import Statistics, statistics
-from simulator.handmethat.stats_table import print_statistics, to_csv
+from simulator.handmethat.generation.batch import run_batch
+from simulator.handmethat.generation.facts import facts_of
+from simulator.handmethat.generation.journal import Tally
+from simulator.handmethat.generation.quotas import FREE
+from simulator.handmethat.generation.statistics import Statistics, statistics
+from simulator.handmethat.generation.stats_table import print_statistics, to_csv
 
 
 def stats_command(

@@ -16,9 +16,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from simulator.handmethat.attempts import Job, Plan, make_attempt
-from simulator.handmethat.batch import generate_folder
 from simulator.handmethat.generate_command import make_plan
+from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
+from simulator.handmethat.generation.batch import generate_folder
 from simulator.handmethat.meanings.model import QUESTS
 
 ATTEMPTS = 200

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, episode_files, load_tasks
-from simulator.handmethat.files import read_file
-from simulator.handmethat.split import FOLDER, SPLIT_FILE, read_split
+from simulator.handmethat.files.episode import read_file
+from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, read_split
 from simulator.handmethat.task import Task
 
 # Tasks of a folder that are kept once they have been read.

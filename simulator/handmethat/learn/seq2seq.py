@@ -104,7 +104,7 @@ class EncoderBlock(nn.Module):
             Convolution(width, config.kernel) for _ in range(config.convolutions)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(config.convolutions + 2))
-        self.attention = nn.MultiheadAttention(width, config.heads, config.dropout, batch_first=True)
+        self.attention = nn.MultiheadAttention(width, config.heads, batch_first=True)
         self.feed = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
@@ -166,8 +166,8 @@ class DecoderBlock(nn.Module):
     def __init__(self, config: Seq2SeqConfig) -> None:
         super().__init__()
         width = config.width
-        self.own = nn.MultiheadAttention(width, config.heads, config.dropout, batch_first=True)
-        self.across = nn.MultiheadAttention(width, config.heads, 0.0, batch_first=True)
+        self.own = nn.MultiheadAttention(width, config.heads, batch_first=True)
+        self.across = nn.MultiheadAttention(width, config.heads, batch_first=True)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.feed = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 

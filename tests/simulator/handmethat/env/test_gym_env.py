@@ -20,7 +20,7 @@ from simulator.handmethat.env.demos import expert_commands
 from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import HandMeThat
 from simulator.handmethat.env.structured import MOST_ENTITIES, StructuredObserver
-from simulator.handmethat.files import write_file
+from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.robots.uniform import next_command
 from simulator.handmethat.scene import sample_scene

@@ -11,15 +11,15 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.errors import InputError
-from simulator.handmethat import batch
-from simulator.handmethat.attempts import Job, Plan, make_attempt
-from simulator.handmethat.batch import generate_folder, run_batch
 from simulator.handmethat.data import check_folder, load_tasks
-from simulator.handmethat.generate import Generated, generate
-from simulator.handmethat.journal import JOURNAL, RESULT, Tally
+from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
+from simulator.handmethat.generation import batch
+from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
+from simulator.handmethat.generation.batch import generate_folder, run_batch
+from simulator.handmethat.generation.generate import Generated, generate
+from simulator.handmethat.generation.journal import JOURNAL, RESULT, Tally
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.rows import item_row
-from simulator.handmethat.split import FOLDER, PARTS, SPLIT_FILE, read_split
 
 PLAN = Plan(
     profile="v2",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat import builtin
-from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.game import Game
+from simulator.handmethat.generation import builtin
+from simulator.handmethat.generation.builtin import builtin_tasks
 
 
 def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
@@ -45,5 +45,5 @@ def test_a_table_out_of_date_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     rows = json.loads(builtin.TABLE.read_text(encoding="utf-8"))
     (tmp_path / "table.json").write_text(json.dumps([{**rows[0], "level": 4}]))
     monkeypatch.setattr(builtin, "TABLE", tmp_path / "table.json")
-    with pytest.raises(RuntimeError, match=r"run python -m simulator\.handmethat\.builtin"):
+    with pytest.raises(RuntimeError, match=r"run python -m simulator\.handmethat\.generation\.builtin"):
         builtin_tasks.__wrapped__()

@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from simulator.handmethat import generate as module
 from simulator.handmethat.actions import perform
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.files import dump, task_from_json, task_to_json
-from simulator.handmethat.filetext import file_text
-from simulator.handmethat.generate import Generated, Rejection, add_demo, generate, serves
+from simulator.handmethat.files.episode import dump, task_from_json, task_to_json
+from simulator.handmethat.files.filetext import file_text
+from simulator.handmethat.generation import generate as module
+from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, parse_subgoal
 from simulator.handmethat.goals.model import Goal, Subgoal

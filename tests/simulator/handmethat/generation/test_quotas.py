@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.quotas import as_levels, from_levels, parse_levels, parse_mix, parse_templates
+from simulator.handmethat.generation.quotas import (
+    as_levels,
+    from_levels,
+    parse_levels,
+    parse_mix,
+    parse_templates,
+)
 
 SETS = {"all": tuple(range(69)), "v2": (2, 3)}
 

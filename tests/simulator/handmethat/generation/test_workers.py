@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.handmethat.workers import WorkerFailed, in_order
+from simulator.handmethat.generation.workers import WorkerFailed, in_order
 
 
 def test_results_come_in_the_order_of_the_jobs() -> None:
@@ -49,7 +49,7 @@ def test_a_worker_that_is_killed_is_told() -> None:
 def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     code = (
         "import itertools, os\n"
-        "from simulator.handmethat.workers import in_order\n"
+        "from simulator.handmethat.generation.workers import in_order\n"
         "for answer in in_order(os.getpgid, itertools.repeat(0), 2):\n"
         "    print(answer, flush=True)\n"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.giver_model import PURPOSE
-from simulator.handmethat.listening import guards, hear, polarity, reveals
+from simulator.handmethat.players.giver_model import PURPOSE
+from simulator.handmethat.players.listening import guards, hear, polarity, reveals
 from simulator.models import ScriptModel
 
 SAID = ("Hand me the lamp.",)

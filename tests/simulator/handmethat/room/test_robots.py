@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from simulator.errors import InputError, SeatError
-from simulator.handmethat.belief import believe, best_question, candidates, entropy
-from simulator.handmethat.knows import Question, questions_for
 from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.players.belief import believe, best_question, candidates, entropy
+from simulator.handmethat.players.knows import Question, questions_for
+from simulator.handmethat.players.robot_model import PURPOSE, read_reply
 from simulator.handmethat.playing import Options, Play
-from simulator.handmethat.robot_model import PURPOSE, read_reply
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.score import score_episode
 from simulator.handmethat.world import entities

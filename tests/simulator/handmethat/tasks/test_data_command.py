@@ -12,8 +12,8 @@ from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.data_command import add_handmethat, check_episodes, find_episodes, register
-from simulator.handmethat.files import write_file
-from simulator.handmethat.split import FOLDER, SPLIT_FILE, make_split, write_split
+from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.task import Task
 
 GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"

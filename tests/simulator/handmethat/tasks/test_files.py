@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.files import (
+from simulator.handmethat.files.episode import (
     LAYOUT,
     check_file,
     dump,
@@ -21,7 +21,7 @@ from simulator.handmethat.files import (
     task_to_json,
     write_file,
 )
-from simulator.handmethat.filetext import file_text
+from simulator.handmethat.files.filetext import file_text
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.rows import item_row, task_from_row, task_to_row
 from simulator.handmethat.task import Task

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.names import Name, parse_name
-from simulator.handmethat.split import PARTS, Part, make_split, read_split, split_to_json, write_split
+from simulator.handmethat.files.names import Name, parse_name
+from simulator.handmethat.files.split import PARTS, Part, make_split, read_split, split_to_json, write_split
 
 _BESIDE = Path(__file__).parents[5] / "shared"
 HEAD = Path(os.environ.get("ASKBACK_SHARED", _BESIDE)) / "data/handmethat/HandMeThat_data_info.head.json"

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.attempts import Plan
-from simulator.handmethat.facts import Facts
+from simulator.handmethat.generation.attempts import Plan
+from simulator.handmethat.generation.facts import Facts
 
 JOURNAL: Final = ".generation.jsonl"
 RESULT: Final = "generation.json"

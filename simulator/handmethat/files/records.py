@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator.handmethat.faults import Faults
+from simulator.handmethat.files.faults import Faults
 from simulator.handmethat.hierarchy import (
     CLASSES,
     STATE_OF_ABILITY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.errors import SeatError
 from simulator.handmethat.env.demos import expert_demo
-from simulator.handmethat.knows import InsiderKnows
+from simulator.handmethat.players.knows import InsiderKnows
 from simulator.handmethat.robots import heuristic, uniform
 from simulator.handmethat.robots.heuristic import STOP
 from simulator.seats import Kind, Reply, View

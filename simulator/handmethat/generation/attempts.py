@@ -15,12 +15,19 @@ from random import Random
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.facts import Facts, facts_of
-from simulator.handmethat.filetext import file_text
-from simulator.handmethat.generate import TOO_LARGE, Generated, Rejection, add_demo, generate, serves
+from simulator.handmethat.files.filetext import file_text
+from simulator.handmethat.generation.facts import Facts, facts_of
+from simulator.handmethat.generation.generate import (
+    TOO_LARGE,
+    Generated,
+    Rejection,
+    add_demo,
+    generate,
+    serves,
+)
+from simulator.handmethat.generation.quotas import Quotas, as_levels
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profiles
-from simulator.handmethat.quotas import Quotas, as_levels
 from simulator.handmethat.rows import task_to_row
 from simulator.handmethat.task import Level
 from simulator.seeds import derive_seed

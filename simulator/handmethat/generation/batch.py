@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulator.errors import InputError
-from simulator.handmethat.attempts import Attempt, Job, Plan, make_attempt
-from simulator.handmethat.facts import Facts
-from simulator.handmethat.files import read_file
-from simulator.handmethat.journal import Journal, Tally
+from simulator.handmethat.files.episode import read_file
+from simulator.handmethat.files.names import Name, Style
+from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Part, make_split, write_split
+from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_attempt
+from simulator.handmethat.generation.facts import Facts
+from simulator.handmethat.generation.journal import Journal, Tally
+from simulator.handmethat.generation.workers import in_order
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.names import Name, Style
 from simulator.handmethat.rows import task_to_row
-from simulator.handmethat.split import FOLDER, PARTS, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.task import Level
-from simulator.handmethat.workers import in_order
 from simulator.seeds import derive_seed
 
 # Attempts for which the journal gets one line.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simulator.handmethat.facts import Facts
+from simulator.handmethat.generation.facts import Facts
 
 # What is measured of an episode -> its name for people.
 MEASURES: Final[Mapping[str, str]] = {

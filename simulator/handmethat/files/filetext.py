@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import Any, Final
 
-from simulator.handmethat.files import plain_rest, task_to_json
+from simulator.handmethat.files.episode import plain_rest, task_to_json
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, State, World

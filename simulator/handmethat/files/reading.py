@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.faults import Faults
+from simulator.handmethat.files.faults import Faults
 from simulator.handmethat.meanings.model import (
     KEYS,
     KIND_KEYS,

@@ -10,8 +10,6 @@ from typing import Final
 
 from simulator.handmethat.env.asking import read_mentions, read_question
 from simulator.handmethat.hierarchy import STATES
-from simulator.handmethat.knows import Question
-from simulator.handmethat.listening import polarity
 from simulator.handmethat.meanings.model import (
     PLACE_KEYS,
     STATE_KEYS,
@@ -21,6 +19,8 @@ from simulator.handmethat.meanings.model import (
     describe,
     matching,
 )
+from simulator.handmethat.players.knows import Question
+from simulator.handmethat.players.listening import polarity
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 

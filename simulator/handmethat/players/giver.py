@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.handmethat.knows import AskedKnows
+from simulator.handmethat.players.knows import AskedKnows
 from simulator.seats import Kind, Reply, View
 
 

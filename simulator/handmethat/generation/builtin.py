@@ -1,7 +1,7 @@
 """The built-in episodes: own ones, kept as seeds (tables/builtin.json) and made again when they are loaded.
 
 They descend from the generator, so whoever changes what it draws writes the table anew:
-``python -m simulator.handmethat.builtin``.
+``python -m simulator.handmethat.generation.builtin``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from simulator.handmethat.generate import Generated, Rejection, add_demo, generate, serves
+from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Quest
@@ -68,7 +68,9 @@ def _make(row: dict[str, Any]) -> Task:
     made = generate(load_profiles()[row["profile"]], row["seed"], row["quest"], row["goal"])
     task = add_demo(made.task) if isinstance(made, Generated) else made
     if isinstance(task, Rejection) or task.level != row["level"]:
-        raise RuntimeError(f"{TABLE} is out of date: {row}; run python -m simulator.handmethat.builtin")
+        raise RuntimeError(
+            f"{TABLE} is out of date: {row}; run python -m simulator.handmethat.generation.builtin"
+        )
     # Ids must differ where quest type, goal and level do not tell episodes apart.
     return replace(task, id=f"builtin-{row['level']}-{row['quest']}-{row['goal']}")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from simulator.errors import InputError
-from simulator.handmethat.knows import InsiderKnows
 from simulator.handmethat.learn.seen import Policy, read, reading_game
+from simulator.handmethat.players.knows import InsiderKnows
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
 

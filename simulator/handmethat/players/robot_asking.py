@@ -18,7 +18,9 @@ from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
-from simulator.handmethat.belief import (
+from simulator.handmethat.env.scripts import script_for
+from simulator.handmethat.env.sight import shows, visible
+from simulator.handmethat.players.belief import (
     Belief,
     believe,
     best_question,
@@ -26,9 +28,7 @@ from simulator.handmethat.belief import (
     destinations,
     tools_for,
 )
-from simulator.handmethat.env.scripts import script_for
-from simulator.handmethat.env.sight import shows, visible
-from simulator.handmethat.knows import InsiderKnows, questions_for
+from simulator.handmethat.players.knows import InsiderKnows, questions_for
 from simulator.handmethat.playing import Play
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from simulator.errors import InputError
+from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.names import parse_name
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
 SPLIT_FILE: Final = "HandMeThat_data_info.json"

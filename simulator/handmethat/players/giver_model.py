@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from personas.templates import quoted, render
-from simulator.handmethat.knows import AskedKnows
-from simulator.handmethat.listening import guards
 from simulator.handmethat.meanings.render import render_meaning, render_utterance
+from simulator.handmethat.players.knows import AskedKnows
+from simulator.handmethat.players.listening import guards
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
 

@@ -14,6 +14,7 @@ from typing import Final
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.demos import expert_demo
 from simulator.handmethat.env.game import Game
+from simulator.handmethat.files.names import Name, Style
 from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import to_formula
 from simulator.handmethat.goals.model import Goal
@@ -23,7 +24,6 @@ from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.meanings.prior import joint_prior
 from simulator.handmethat.meanings.rsa import Rsa, choose_reading, draw
 from simulator.handmethat.meanings.utterances import enumerate_utterances
-from simulator.handmethat.names import Name, Style
 from simulator.handmethat.planner.exact import SearchLimitError
 from simulator.handmethat.planner.plan import Plan, plan_goal, plan_whole, states_along
 from simulator.handmethat.planner.relevance import Targets, find_targets

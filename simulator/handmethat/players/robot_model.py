@@ -7,7 +7,7 @@ from typing import Final
 
 from personas.templates import Rendered, quoted, render
 from simulator.handmethat.env.commands import normalize
-from simulator.handmethat.knows import RobotKnows
+from simulator.handmethat.players.knows import RobotKnows
 from simulator.handmethat.playing import as_command
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action
-from simulator.handmethat.faults import Faults
-from simulator.handmethat.layout import apply_layout, find_layout
+from simulator.handmethat.files.faults import Faults
+from simulator.handmethat.files.layout import apply_layout, find_layout
+from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.reading import OWN, ActionRecord, Reader, Triple
+from simulator.handmethat.files.records import Record, read_household, write_records
 from simulator.handmethat.meanings.model import Grounding
-from simulator.handmethat.names import parse_name
-from simulator.handmethat.reading import OWN, ActionRecord, Reader, Triple
-from simulator.handmethat.records import Record, read_household, write_records
 from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.handmethat.world import HUMAN_NAME
 

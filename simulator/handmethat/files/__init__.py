@@ -1,0 +1,1 @@
+"""Episode files as published: names, records, split files, faults (spec 10)."""

@@ -1,0 +1,1 @@
+"""Who sits in the two seats: built-in players, models, learned robots; what each of them knows."""
