@@ -25,6 +25,7 @@ from simulator.handmethat.generate_command import generate_command
 from simulator.handmethat.run_command import report_handmethat, run_handmethat
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.stats_command import stats_command
+from simulator.handmethat.train_command import train_handmethat
 from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
@@ -43,7 +44,7 @@ _import = typer.Typer(no_args_is_help=True, help="Bring published results into t
 _audit = typer.Typer(no_args_is_help=True, help="Compare a provider's decisions with logged ones.")
 _generate = typer.Typer(no_args_is_help=True, help="Make episodes of a benchmark.")
 _stats = typer.Typer(no_args_is_help=True, help="Statistics of a benchmark's episodes.")
-_train = typer.Typer(no_args_is_help=True, help="Train what ships with coefficients.")
+_train = typer.Typer(no_args_is_help=True, help="Train what learns: robots, and what ships with coefficients.")
 
 _run.command("clarq")(run_clarq)
 _run.command("handmethat")(run_handmethat)
@@ -51,6 +52,7 @@ _report.command("handmethat")(report_handmethat)
 _import.command("clarq-results")(import_results_command)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
+_train.command("handmethat")(train_handmethat)
 _generate.command("handmethat")(generate_command)
 _stats.command("handmethat")(stats_command)
 cli.add_typer(_run, name="run")

@@ -24,7 +24,6 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Event
-from simulator.errors import InputError
 from simulator.handmethat.generation.attempts import Plan
 from simulator.handmethat.generation.batch import Note, Report, generate_folder
 from simulator.handmethat.generation.journal import Tally
@@ -33,14 +32,16 @@ from simulator.handmethat.generation.statistics import statistics
 from simulator.handmethat.generation.stats_table import print_statistics
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.profiles import Profile, load_profiles
+from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.rows import item_row
 from simulator.handmethat.task import LEVELS
 
 # A process takes about a second to start.
 _WORTH_WORKERS: Final = 100
 
-ProfileOption = Annotated[str, typer.Option(help="v1, v2 or paper")]
+ProfileOption = Annotated[
+    str, typer.Option(help="v1, v2, paper, or v2,strict=true,costs=planner")
+]
 MixOption = Annotated[
     str | None,
     typer.Option(help="weights such as bring_me:47,move_to:48,change_state:5; default: the profile's"),
@@ -103,11 +104,9 @@ def make_plan(
     Raises:
         InputError: if an option is wrong.
     """
-    profiles = load_profiles()
-    if profile not in profiles:
-        raise InputError(f"--profile {profile!r}: must be one of {', '.join(profiles)}")
+    rules = load_profile(profile)
     known = {"all": template_set("all"), "v2": template_set("v2")}
-    chosen = profiles[profile].templates
+    chosen = rules.templates
     if templates is not None:
         numbers = parse_templates(templates, known)
     else:
@@ -116,7 +115,7 @@ def make_plan(
         profile=profile,
         episodes=episodes,
         quotas=parse_levels(levels, episodes),
-        mix=parse_mix(quest_mix) if quest_mix is not None else default_mix(profiles[profile]),
+        mix=parse_mix(quest_mix) if quest_mix is not None else default_mix(rules),
         templates=numbers,
         seed=seed,
         demos=demos,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Final, Literal, get_args
 
+from simulator.errors import InputError
+from simulator.handmethat.hierarchy import Rules
 from simulator.handmethat.scene import SceneRules
 
 Truncation = Literal["v1", "v2", "uniform"]
+Costs = Literal["estimate", "planner", "search"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,9 @@ class Profile:
         whole_plan: one plan for the whole goal instead of one per subgoal (5).
         truncation: when the human stops and asks (6).
         least_shown: fewest actions that the human has done by then.
-        exact_costs: exact planner values instead of FF estimates (7).
+        costs: what the cost-to-go is (7): the FF ``estimate``; the length of a plan for the whole goal by
+            our ``planner``, which is near the shortest; or that of a shortest one by exact ``search``, which
+            gives up on large goals.
         bring_bonus: added to the reward of bring_me (7).
         strict: useful only if it shortens the way, not if it keeps it (10).
         untargeted_may_help: the corner case of the published code (9).
@@ -48,7 +53,7 @@ class Profile:
     truncation: Truncation
     least_shown: int
     whole_plan: bool = False
-    exact_costs: bool = False
+    costs: Costs = "estimate"
     bring_bonus: int = 1
     strict: bool = False
     untargeted_may_help: bool = False
@@ -63,6 +68,60 @@ class Profile:
     substring_targets: bool = False
     locations_count: bool = False
     mix: Mapping[str, float] = field(default_factory=lambda: {"bring_me": 1.0})
+
+    @property
+    def style(self) -> Rules:
+        """Whose file names its episodes have."""
+        return "v2" if self.name.split(",")[0] == "v2" else "v1"
+
+
+# What may be changed in a profile by name: of the profile itself, and of its scenes.
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "truncation": get_args(Truncation),
+    "costs": get_args(Costs),
+    "counts": get_args(Rules),
+}
+_NUMBERS: Final = ("least_shown", "bring_bonus")
+_SWITCHES: Final = tuple(
+    field.name for kind in (Profile, SceneRules) for field in fields(kind) if field.type == "bool"
+)
+
+
+@cache
+def load_profile(name: str) -> Profile:
+    """The profile called `name`: ``v1``, ``v2`` or ``paper``, with choices changed by ``v2,strict=true,…``.
+
+    Raises:
+        InputError: if there is no such profile, no such choice, or it cannot be chosen so.
+    """
+    base, *changes = name.split(",")
+    if base not in load_profiles():
+        raise InputError(f"profile {base!r}: must be one of {', '.join(load_profiles())}")
+    profile = load_profiles()[base]
+    for change in changes:
+        key, _, value = (part.strip() for part in change.partition("="))
+        chosen = _chosen(name, key, value)
+        if key in {field.name for field in fields(SceneRules)}:
+            profile = replace(profile, scene=replace(profile.scene, **{key: chosen}))
+        else:
+            profile = replace(profile, **{key: chosen})
+    return replace(profile, name=name)
+
+
+def _chosen(name: str, key: str, value: str) -> Any:
+    if key in _WORDS:
+        options: dict[str, Any] = dict(zip(_WORDS[key], _WORDS[key], strict=True))
+    elif key in _SWITCHES:
+        options = {"true": True, "false": False}
+    elif key in _NUMBERS:
+        options = {str(number): number for number in range(100)}
+    else:
+        known = ", ".join((*_WORDS, *_NUMBERS, *_SWITCHES))
+        raise InputError(f"profile {name!r}: there is no choice {key!r}; there are: {known}")
+    if value not in options:
+        shown = "a whole number up to 99" if key in _NUMBERS else ", ".join(options)
+        raise InputError(f"profile {name!r}: {key} must be {shown}, not {value!r}")
+    return options[value]
 
 
 @cache
@@ -95,7 +154,7 @@ def load_profiles() -> Mapping[str, Profile]:
             whole_plan=True,
             truncation="uniform",
             least_shown=0,
-            exact_costs=True,
+            costs="planner",
             bring_bonus=0,
             strict=True,
             all_meanings=True,

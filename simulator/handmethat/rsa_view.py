@@ -19,7 +19,7 @@ from simulator.handmethat.meanings.rsa import DEPTH, Rsa
 from simulator.handmethat.meanings.utterances import enumerate_utterances
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards
-from simulator.handmethat.profiles import Profile, load_profiles
+from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.task import Task
 
 MOST: Final = 12
@@ -93,11 +93,10 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
 
 def profile_of(task: Task) -> Profile:
     """The profile a task was generated with; of a published one that of its file's version."""
-    profiles = load_profiles()
-    if task.profile in profiles:
-        return profiles[task.profile]
+    if task.profile != "official":
+        return load_profile(task.profile)
     name = parse_name(task.id)
-    return profiles[name.style if name is not None else "v2"]
+    return load_profile(name.style if name is not None else "v2")
 
 
 def _pool(task: Task, profile: Profile) -> Pool:

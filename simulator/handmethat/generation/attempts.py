@@ -27,7 +27,7 @@ from simulator.handmethat.generation.generate import (
 )
 from simulator.handmethat.generation.quotas import Quotas, as_levels
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.profiles import Profile, load_profiles
+from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.rows import task_to_row
 from simulator.handmethat.task import Level
 from simulator.seeds import derive_seed
@@ -35,7 +35,7 @@ from simulator.seeds import derive_seed
 # Households tried for one template before another is drawn, and templates before the attempt is given up.
 TRIES: Final = 200
 REDRAWS: Final = 5
-# A goal too large for exact costs in a few households is so in most, and finding out takes seconds.
+# A goal too large for exact search in a few households is so in most, and finding out takes seconds.
 _TRIES_OF_LARGE: Final = 3
 
 
@@ -62,8 +62,7 @@ class Plan:
     demos: bool = True
 
     def __post_init__(self) -> None:
-        if self.profile not in load_profiles():
-            raise InputError(f"profile {self.profile!r}: must be one of {', '.join(load_profiles())}")
+        load_profile(self.profile)
         for quest in self.mix:
             if not any(serves(template, quest) for template in self.templates):
                 raise InputError(
@@ -132,7 +131,7 @@ class Attempt:
 def make_attempt(job: Job) -> Attempt:
     """Make one attempt."""
     start = time.process_time()
-    plan, profile = job.plan, load_profiles()[job.plan.profile]
+    plan, profile = job.plan, load_profile(job.plan.profile)
     rejections: Counter[str] = Counter()
     redrawn, found = 0, None
     for redraw, quest, template in _draws(plan, job.number):

@@ -21,6 +21,7 @@ from simulator.handmethat.generation.facts import Facts
 from simulator.handmethat.generation.journal import Journal, Tally
 from simulator.handmethat.generation.workers import in_order
 from simulator.handmethat.meanings.model import Quest
+from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.rows import task_to_row
 from simulator.handmethat.task import Level
 from simulator.seeds import derive_seed
@@ -200,7 +201,7 @@ def generate_folder(
 
 def style_of(profile: str) -> Style:
     """How files of a profile are named."""
-    return "v2" if profile == "v2" else "v1"
+    return load_profile(profile).style
 
 
 def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, Kept | None]:

@@ -15,7 +15,7 @@ from simulator.handmethat.generation.generate import Generated, Rejection, add_d
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.profiles import load_profiles
+from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.seeds import derive_seed
 
@@ -54,7 +54,7 @@ def _find(level: Level, profile: str, quest: Quest, count: int, seed: int) -> li
         if template in found:
             continue
         row = {"level": level, "profile": profile, "quest": quest, "goal": template, "seed": one}
-        made = generate(load_profiles()[profile], one, quest, template)
+        made = generate(load_profile(profile), one, quest, template)
         if isinstance(made, Generated) and made.strict and made.task.level == level:
             if isinstance(add_demo(made.task), Rejection):
                 continue
@@ -65,7 +65,7 @@ def _find(level: Level, profile: str, quest: Quest, count: int, seed: int) -> li
 
 
 def _make(row: dict[str, Any]) -> Task:
-    made = generate(load_profiles()[row["profile"]], row["seed"], row["quest"], row["goal"])
+    made = generate(load_profile(row["profile"]), row["seed"], row["quest"], row["goal"])
     task = add_demo(made.task) if isinstance(made, Generated) else made
     if isinstance(task, Rejection) or task.level != row["level"]:
         raise RuntimeError(

@@ -35,7 +35,7 @@ from simulator.handmethat.task import Task
 from simulator.handmethat.world import State, World
 from simulator.seeds import derive_seed
 
-TOO_LARGE: Final = "goal too large for exact costs"
+TOO_LARGE: Final = "goal too large for exact search"
 # The templates of which the published data have change_state episodes (spec 10.4).
 CHANGE_STATE: Final = frozenset({1, 5, 6, 8, 10, 15, 21, 22, 29, 48, 50, 51, 67, 68})
 
@@ -187,7 +187,7 @@ def _ask(
     hardness = level_of(meant, said, read, useful, profile)
     if hardness is None:
         return Rejection("no level")
-    style: Style = "v2" if profile.name == "v2" else "v1"
+    style: Style = profile.style
     assert story.goal.template is not None
     task = Task(
         id=str(Name(style, hardness.level, meaning.quest, story.goal.template, 0)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, permutations
+from math import factorial
 from random import Random
 from typing import Final, TypeVar
 
@@ -24,7 +25,6 @@ from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
 Plan = tuple[Action, ...]
 T = TypeVar("T")
 # All orders of so many subgoals are tried; of more, this many.
-_FEW: Final = 3
 _ORDERS: Final = 12
 
 
@@ -92,22 +92,22 @@ def plan_goal(
 
 
 def plan_whole(
-    world: World, state: State, goal: Goal, targets: Targets, random: Random
+    world: World, state: State, goal: Goal, targets: Targets, random: Random, orders: int = _ORDERS
 ) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
     """A short plan after which the whole goal holds: that of the best of several orders of its subgoals.
 
-    All orders are tried for up to three subgoals, else a dozen.
+    All orders of the subgoals are tried if they are at most `orders`, else so many drawn ones.
 
     Returns:
         The order and the plans in it; None if no order was found that does not undo what was done.
     """
     numbers = range(len(goal.subgoals))
-    if len(numbers) <= _FEW:
-        orders = list(permutations(numbers))
+    if factorial(len(numbers)) <= orders:
+        tried = list(permutations(numbers))
     else:
-        orders = [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(_ORDERS)]
+        tried = [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(orders)]
     best: tuple[tuple[int, ...], tuple[Plan, ...]] | None = None
-    for order in orders:
+    for order in tried:
         plans = plan_goal(world, state, goal, order, targets, random)
         if plans is None:
             return None

@@ -8,6 +8,7 @@ nothing else changes anything for the goal, so it is worth what the rest of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 from typing import Final, NamedTuple, Protocol
 
 from simulator.handmethat.actions import domain
@@ -15,15 +16,18 @@ from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.model import Goal
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
 from simulator.handmethat.planner.around import Around
-from simulator.handmethat.planner.cost import CostToGo
+from simulator.handmethat.planner.cost import UNREACHABLE, CostToGo
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.landing import action_for, groundings, landed
+from simulator.handmethat.planner.plan import plan_whole
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 
 # The reward where the estimate is 0 and the goal does not hold.
 _DECEPTIVE: Final = -1000.0
+# Orders of the subgoals that are tried for the length of a plan.
+_ORDERS: Final = 4
 # Most states that one exact search may look at: a goal that is too large should show soon.
 _EXACT_LIMIT: Final = 300
 
@@ -59,11 +63,13 @@ def rewards(
         profile: how costs are had and what counts as useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5).
 
     Raises:
-        SearchLimitError: with exact costs, if the goal is too large for an exact search.
+        SearchLimitError: with costs by search, if the goal is too large for an exact one.
     """
     costs: _Costs
-    if profile.exact_costs:
+    if profile.costs == "search":
         costs = _Exact(world, state, goal, targets)
+    elif profile.costs == "planner":
+        costs = _Planned(world, state, goal, targets)
     else:
         costs = _Estimated(world, state, goal, targets, quest)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
@@ -138,3 +144,20 @@ class _Exact:
         after = landed(self._world, self._state, grounding)
         assert after is not None, grounding
         return self._search.cost(after)
+
+
+class _Planned:
+    """Plan lengths, each state's from the same orders of the subgoals, so that they can be compared."""
+
+    def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
+        self._world, self._state, self._goal, self._targets = world, state, goal, targets
+        self.before = self._cost(state._replace(waiting=False))
+
+    def after(self, grounding: Grounding) -> int:
+        after = landed(self._world, self._state, grounding)
+        assert after is not None, grounding
+        return self._cost(after)
+
+    def _cost(self, state: State) -> int:
+        planned = plan_whole(self._world, state, self._goal, self._targets, Random(0), orders=_ORDERS)
+        return UNREACHABLE if planned is None else sum(map(len, planned[1]))

@@ -147,10 +147,11 @@ def test_locations_count_where_asked_for(household):
     assert worth(world, state, "change_state", aim, profile=with_locations)[2] == [("table", "clean")]
 
 
-def test_exact_costs(household):
+@pytest.mark.parametrize("costs", ["planner", "search"])
+def test_costs_of_plans(household, costs):
     world, state = household(FRUIT)
     aim = lying("ALL", "apple", "refrigerator", "inside")
-    exact = replace(V2, exact_costs=True, bring_bonus=0, strict=True)
+    exact = replace(V2, costs=costs, bring_bonus=0, strict=True)
     found, values, useful = worth(world, state, "bring_me", aim, profile=exact)
     # Table, pick, refrigerator, open, put; table, pick, refrigerator, put.
     assert found.before == 9

@@ -1,0 +1,45 @@
+"""The named profiles, and choices changed by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.handmethat.profiles import load_profile, load_profiles
+
+
+def test_the_named_profiles_differ_as_the_generators_did() -> None:
+    v1, v2, paper = (load_profiles()[name] for name in ("v1", "v2", "paper"))
+    assert (v1.templates, v2.templates) == ("all", "v2")
+    assert (v1.distractors, v2.distractors) == (False, True)
+    assert (v1.least_shown, v2.least_shown) == (0, 3)
+    assert (v1.scene.counts, v2.scene.counts) == ("v1", "v2")
+    assert (v2.costs, v2.bring_bonus, v2.strict) == ("estimate", 1, False)
+    assert (paper.costs, paper.bring_bonus, paper.strict) == ("planner", 0, True)
+    assert (paper.all_meanings, paper.joint_quests, paper.plain_cost, paper.literal_sets) == (True,) * 4
+
+
+def test_a_choice_is_changed_by_name() -> None:
+    changed = load_profile("v2,strict=true,truncation=uniform,least_shown=0,all_places=true")
+    assert changed.name == "v2,strict=true,truncation=uniform,least_shown=0,all_places=true"
+    assert (changed.strict, changed.truncation, changed.least_shown) == (True, "uniform", 0)
+    assert changed.scene.all_places
+    assert changed.templates == load_profile("v2").templates
+    assert load_profile("v1") == load_profiles()["v1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("v3", "must be one of v1, v2, paper"),
+        ("v2,speed=true", "no choice 'speed'"),
+        ("v2,strict=maybe", "strict must be true, false, not 'maybe'"),
+        ("v2,truncation=v9", "truncation must be v1, v2, uniform"),
+        ("v2,least_shown=-1", "least_shown must be a whole number"),
+        ("v2,strict", "not ''"),
+        ("v2,templates=all", "no choice 'templates'"),
+    ],
+)
+def test_a_wrong_choice_says_what_there_is(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_profile(name)
