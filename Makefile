@@ -27,6 +27,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_dialogues.py
 	$(BIN)/python tests/benchmarks/bench_log.py
 	$(BIN)/python tests/benchmarks/bench_experts.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_generation.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -44,7 +44,7 @@ _import = typer.Typer(no_args_is_help=True, help="Bring published results into t
 _audit = typer.Typer(no_args_is_help=True, help="Compare a provider's decisions with logged ones.")
 _generate = typer.Typer(no_args_is_help=True, help="Make episodes of a benchmark.")
 _stats = typer.Typer(no_args_is_help=True, help="Statistics of a benchmark's episodes.")
-_train = typer.Typer(no_args_is_help=True, help="Train what learns: robots, and what ships with coefficients.")
+_train = typer.Typer(no_args_is_help=True, help="Train robots, and what ships with coefficients.")
 
 _run.command("clarq")(run_clarq)
 _run.command("handmethat")(run_handmethat)
