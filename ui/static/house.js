@@ -27,7 +27,7 @@ window.askbackHouse = (() => {
       }
       const { where, about } = steps[now].dataset;
       const things = new Set(about.split(" ").filter(Boolean));
-      for (const tile of this.all("[data-plan] [data-place]")) tile.classList.toggle("hm-lit", lit && tile.dataset.place === where);
+      for (const tile of this.all("[data-plan] .hm-tile")) tile.classList.toggle("hm-lit", lit && tile.dataset.place === where);
       for (const chip of this.all("[data-thing]")) chip.classList.toggle("hm-lit", lit && things.has(chip.dataset.thing));
     },
 
@@ -74,7 +74,7 @@ window.askbackHouse = (() => {
 
     peek(place) {
       for (const panel of this.all("[data-panel]")) panel.hidden = panel.dataset.panel !== place;
-      for (const tile of this.all("[data-plan] [data-place]")) tile.classList.toggle("hm-shown", tile.dataset.place === place && !tile.classList.contains("hm-here"));
+      for (const tile of this.all("[data-plan] .hm-tile")) tile.classList.toggle("hm-shown", tile.dataset.place === place && !tile.classList.contains("hm-here"));
       this.one("[data-panels]")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     },
   };
