@@ -70,6 +70,7 @@ window.askbackHouse = (() => {
       if (!open) return;
       menu.classList.remove("hm-to-left");
       if (menu.getBoundingClientRect().right > document.documentElement.clientWidth - 8) menu.classList.add("hm-to-left");
+      menu.scrollIntoView({ block: "nearest" });
     },
 
     peek(place) {

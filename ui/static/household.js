@@ -73,7 +73,7 @@
         const place = control.closest("[data-place]")?.dataset.place;
         const thing = control.closest("[data-thing]")?.dataset.thing;
         const words = control.textContent.trim();
-        this.focusAfter = control.matches(".hm-question") ? "#ab-reply" : place && place !== "h" ? `[data-place="${place}"]` : thing ? `[data-thing="${thing}"]` : ".hm-panels";
+        this.focusAfter = control.matches(".hm-question") ? "details[data-keep=ask] summary" : place && place !== "h" ? `[data-place="${place}"]` : thing ? `[data-thing="${thing}"]` : ".hm-panels";
         this.askStop(false);
         const ask = this.one("details[data-keep=ask]");
         if (ask && control.matches(".hm-question")) ask.open = false;
@@ -84,9 +84,9 @@
         if (!this.focusAfter || this.busy) return;
         const target = this.one(this.focusAfter);
         this.focusAfter = undefined;
-        const inner = target?.matches("input, button") ? target : target?.querySelector("button:not([hidden])") || target || this.one("[data-panels]");
+        const inner = target?.matches("input, button, summary") ? target : target?.querySelector("button:not([hidden])") || target || this.one("[data-panels]");
         if (!inner) return;
-        if (!inner.matches("button, input")) inner.tabIndex = -1;
+        if (!inner.matches("button, input, summary")) inner.tabIndex = -1;
         inner.focus({ preventScroll: true });
       },
 

@@ -233,13 +233,13 @@
 
       async sent(answer) {
         this.toast("");
+        const clicked = this.focusAfter;
         if (answer.accepted) store.drop(this.draftName());
         else this.setPending(undefined);
         await this.show(answer.html);
         this.follow();
         if (this.ended) this.finish();
-        else if (this.focusAfter) this.refocus();
-        else this.one("#ab-reply")?.focus({ preventScroll: true });
+        else if (!clicked) this.one("#ab-reply")?.focus({ preventScroll: true });
       },
 
       notSent() {
