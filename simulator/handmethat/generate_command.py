@@ -39,9 +39,7 @@ from simulator.handmethat.task import LEVELS
 # A process takes about a second to start.
 _WORTH_WORKERS: Final = 100
 
-ProfileOption = Annotated[
-    str, typer.Option(help="v1, v2, paper, or v2,strict=true,costs=planner")
-]
+ProfileOption = Annotated[str, typer.Option(help="v1, v2, paper, or v2,strict=true,costs=planner")]
 MixOption = Annotated[
     str | None,
     typer.Option(help="weights such as bring_me:47,move_to:48,change_state:5; default: the profile's"),
