@@ -28,6 +28,15 @@ def begin(page: Any, server: Any, seat: str = "robot", **wishes: str) -> None:
     page.wait_for_selector(f".ab-play.hm-{seat}, .hm-result")
 
 
+def begin_with_story(page: Any, server: Any, **wishes: str) -> None:
+    """As `begin`, until the human has done several things before asking (some ask at once)."""
+    for _ in range(20):
+        begin(page, server, **wishes)
+        if page.locator("[data-story] [data-step]").count() > 2:
+            return
+    pytest.fail("no built-in episode has a story")
+
+
 def task_of(server: Any, page: Any) -> Task:
     question = "SELECT i.name FROM episodes e JOIN items i ON i.hash = e.item_hash WHERE e.id = ?"
     return load_episode("builtin", str(rows(server, question, episode(page))[0][0]))
@@ -190,7 +199,7 @@ def test_a_question_and_its_price(server: Any, open_page: Any) -> None:
 
 def test_the_story_lights_its_places(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, server, mode="full")
+    begin_with_story(page, server, mode="full")
     steps = page.locator("[data-story] [data-step]")
     assert steps.count() == len(task_of(server, page).actions)
     for place in range(1, min(steps.count(), 4)):
@@ -411,7 +420,7 @@ def test_the_pages_keep_the_accessibility_rules(run: Any, open_page: Any, scheme
     check()
     page.check("input[name=protocol][value=paper]", force=True)
     check()
-    begin(page, run, mode="full", language=locale[:2])
+    begin_with_story(page, run, mode="full", language=locale[:2])
     page.click("[data-act=story][data-by='1']")
     check()
     page.locator("[data-panels] button.hm-chip:visible").first.click()
