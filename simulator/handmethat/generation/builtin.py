@@ -20,11 +20,11 @@ from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.seeds import derive_seed
 
 TABLE: Final = TABLES / "builtin.json"
-# Of each level: profile, quest type and how many, each of another template.
+# Of each level, 25 as in the paper's study: profile, quest type and how many, each of another template.
 _WANTED: Final[tuple[tuple[str, Quest, int], ...]] = (
-    ("v2", "bring_me", 5),
-    ("v1", "move_to", 3),
-    ("v1", "change_state", 2),
+    ("v2", "bring_me", 13),
+    ("v1", "move_to", 9),
+    ("v1", "change_state", 3),
 )
 _TRIES: Final = 20_000
 

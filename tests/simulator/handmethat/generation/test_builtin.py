@@ -17,7 +17,7 @@ from simulator.handmethat.generation.builtin import builtin_tasks
 
 def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
     tasks = load_tasks()
-    assert Counter(task.level for task in tasks) == dict.fromkeys((1, 2, 3, 4), 10)
+    assert Counter(task.level for task in tasks) == dict.fromkeys((1, 2, 3, 4), 25)
     assert {task.meaning.quest for task in tasks} == {"bring_me", "move_to", "change_state"}
     assert len({task.id for task in tasks}) == len(tasks)
     for task in tasks:
@@ -37,8 +37,8 @@ def test_some_may_be_chosen() -> None:
 
 def test_the_table_is_what_its_maker_finds() -> None:
     rows = json.loads(builtin.TABLE.read_text(encoding="utf-8"))
-    assert len({(row["quest"], row["goal"], row["level"]) for row in rows}) == 40
-    assert builtin._find(2, "v2", "bring_me", 5, 0) == rows[10:15]
+    assert len({(row["quest"], row["goal"], row["level"]) for row in rows}) == 100
+    assert builtin._find(2, "v2", "bring_me", 13, 0) == rows[25:38]
 
 
 def test_a_table_out_of_date_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
