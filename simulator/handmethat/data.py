@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.handmethat.files.consistency import doubts
 from simulator.handmethat.files.episode import check_file, read_file
 from simulator.handmethat.files.names import Name, parse_name
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
@@ -116,6 +117,10 @@ def check_files(files: Sequence[Path]) -> Checked:
         if checked.task is not None:
             tasks.append(checked.task)
             faults += [*_level_fault(file, checked.task), *_goal_fault(file, checked.task)]
+            faults += [
+                Fault(str(file), checked.task.id, 0, code, message, "warning")
+                for code, message in doubts(checked.task)
+            ]
     return Checked(tuple(tasks), tuple(faults))
 
 

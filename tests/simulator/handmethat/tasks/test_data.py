@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,16 @@ GOAL = "(and (forall (?x - phyobj) (or (not (type-rag ?x)) (inside ?x sink))))"
 ORDER = ["task-bring_me-9-0-1", "task-bring_me-64-9-2", "task-bring_me-64-10-2", "task-bring_me-64-0-4"]
 
 
+def _of_level(task: Task, level: Level) -> Task:
+    """The task of level 2, spoken or heard such that it is of another level."""
+    changes: dict[int, dict[str, Any]] = {
+        1: {"utterance": task.meaning, "in_utterance": task.in_meaning},
+        2: {},
+        4: {"heard": task.utterance, "in_heard": task.in_utterance, "useful": task.in_utterance},
+    }
+    return replace(task, level=level, **changes[level])
+
+
 @pytest.fixture
 def data(task: Task, tmp_path: Path) -> Iterator[Path]:
     """A data set as published: a folder of episodes and the split file beside it."""
@@ -32,7 +43,7 @@ def data(task: Task, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     for name, level in NAMES:
         goal = int(name.split("-")[2])
-        write_file(replace(task, id=name, level=level, goal_index=goal, goal=GOAL), folder)
+        write_file(replace(_of_level(task, level), id=name, goal_index=goal, goal=GOAL), folder)
     files = [f"{name}.json" for name, _ in NAMES]
     parts: dict[str, Part] = {**dict.fromkeys(files, "train"), files[0]: "test"}
     write_split(make_split(files, parts), folder.parent / SPLIT_FILE)
@@ -98,6 +109,7 @@ def test_a_check_lists_every_fault_and_keeps_the_rest(data: Path) -> None:
     assert [task.id for task in checked.tasks] == [ORDER[0], "mine"]
     found = {(Path(fault.file).name, fault.severity, fault.code) for fault in checked.faults}
     assert found == {
+        (f"{ORDER[0]}.json", "warning", "level"),
         (f"{ORDER[0]}.json", "warning", "name"),
         (f"{ORDER[1]}.json", "error", "format"),
         (f"{ORDER[2]}.json", "error", "format"),

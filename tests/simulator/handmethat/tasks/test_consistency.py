@@ -1,0 +1,63 @@
+"""An episode that contradicts itself is worth a look; one that does not is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.handmethat.actions import Action
+from simulator.handmethat.data import check_folder
+from simulator.handmethat.env.demos import expert_commands
+from simulator.handmethat.files.consistency import doubts
+from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.meanings.model import Meaning, describe
+from simulator.handmethat.task import Task
+
+
+def test_an_episode_that_agrees_raises_no_doubt(task: Task) -> None:
+    demo = expert_commands(task, 0)
+    assert demo
+    assert not list(doubts(replace(task, demo=demo)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "message"),
+    [
+        ({"goal_index": 69}, "goal", "numbered 0 to 68"),
+        ({"level": 3}, "level", "3, but the sets of objects make it 2"),
+        ({"actions": (Action("human-open-location", (12,)),)}, "story", "action_list.0: human-open-location"),
+        ({"meaning": Meaning("bring_me", describe({"type": "zebra"}))}, "meaning", "_objects_in_meaning"),
+        ({"heard": Meaning("bring_me", ())}, "meaning", "_objects_in_rsa_meaning"),
+        ({"utterance": Meaning("move_to", ())}, "meaning", "about move_to, _meaning about bring_me"),
+        ({"demo": ("move to human", "fly")}, "demo", "do not succeed"),
+    ],
+)
+def test_a_contradiction_is_named(changes: dict[str, Any], code: str, message: str, task: Task) -> None:
+    (doubt,) = doubts(replace(task, **changes))
+    assert doubt.code == code
+    assert message in doubt.message
+
+
+def test_things_must_be_where_the_story_leaves_them(task: Task) -> None:
+    (taken, _), *_ = task.in_meaning
+    moved = bytearray(task.current.place)
+    moved[taken] = task.world.entity("pool")
+    (doubt,) = doubts(replace(task, current=task.current._replace(place=bytes(moved))))
+    assert doubt.code == "story"
+
+
+def test_a_demonstration_ends_with_success(task: Task) -> None:
+    demo = expert_commands(task, 0)
+    assert demo
+    (doubt,) = doubts(replace(task, demo=(*demo, "stop")))
+    assert doubt.message == f"demo_actions.{len(demo)}: the episode is over by then"
+
+
+def test_nobody_can_do_what_fits_nothing(task: Task, tmp_path: Path) -> None:
+    path = write_file(replace(task, goal="(and (sliced table))", in_meaning=()), tmp_path)
+    faults = check_folder(path).faults
+    assert {fault.severity for fault in faults} == {"warning"}
+    assert any("nobody can succeed" in fault.message for fault in faults)
