@@ -21,10 +21,23 @@ from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.task import LEVELS, Task
 from trees.faults import Fault
 
-__all__ = ["BENCHMARK", "BUILTIN", "Checked", "check_folder", "item_row", "load_tasks", "task_from_row"]
+__all__ = [
+    "BENCHMARK",
+    "BUILTIN",
+    "Checked",
+    "NoEpisodeError",
+    "check_folder",
+    "item_row",
+    "load_tasks",
+    "task_from_row",
+]
 
 BUILTIN: Final = "builtin"
 T = TypeVar("T", int, str)
+
+
+class NoEpisodeError(InputError):
+    """There are data, and nothing of what was asked for among them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,8 @@ def load_tasks(
         replay: current states by performing the human's actions, instead of the file's (stale states).
 
     Raises:
-        InputError: if the data do not exist, a file is faulty, or nothing is left to play.
+        NoEpisodeError: if nothing is left to play.
+        InputError: if the data do not exist, or a file is faulty.
     """
     wanted = _Wanted(
         levels=_chosen("level", levels, LEVELS),
@@ -81,7 +95,9 @@ def load_tasks(
     else:
         found = _read(_files(_place(data), split, wanted), wanted, limit, replay)
     if not found:
-        raise InputError(f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for")
+        raise NoEpisodeError(
+            f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for"
+        )
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -17,7 +18,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from personas.templates import versions_digest
 from simulator.errors import InputError
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data import NoEpisodeError, load_tasks
 from simulator.handmethat.env.game import LIMIT, CommandList
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
@@ -164,8 +165,10 @@ def load_items(
         return load_tasks(data, levels=levels, split=split)
     found: list[Task] = []
     for level in levels or LEVELS:
-        found += load_tasks(data, levels=[level], split=split, limit=per_level)
-    return tuple(found)
+        # Not every data set has every level.
+        with suppress(NoEpisodeError):
+            found += load_tasks(data, levels=[level], split=split, limit=per_level)
+    return tuple(found) or load_tasks(data, levels=levels, split=split, limit=per_level)
 
 
 def parse_levels(text: str) -> tuple[int, ...]:

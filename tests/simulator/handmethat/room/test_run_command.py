@@ -10,7 +10,8 @@ import pytest
 import app
 from logs import LogReader
 from simulator.errors import InputError
-from simulator.handmethat.run_command import parse_levels
+from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.run_command import load_items, parse_levels
 
 
 @pytest.fixture
@@ -118,3 +119,13 @@ def test_levels():
     for wrong in ("", "0", "x", "2-"):
         with pytest.raises(InputError, match="--levels"):
             parse_levels(wrong)
+
+
+def test_so_many_of_each_level_that_there_is(task, tmp_path):
+    write_file(task, tmp_path)
+    assert [one.id for one in load_items(str(tmp_path), None, 3, None)] == [task.id]
+    assert [one.id for one in load_items(str(tmp_path), (1, 2), 3, None)] == [task.id]
+    with pytest.raises(InputError, match="hold no episode"):
+        load_items(str(tmp_path), (1, 3), 3, None)
+    with pytest.raises(InputError, match="neither 'builtin'"):
+        load_items(str(tmp_path / "elsewhere"), None, 3, None)
