@@ -70,9 +70,9 @@ def save_checkpoint(
     config: Seq2SeqConfig | DrrnConfig,
     vocabulary: Vocabulary,
     network: torch.nn.Module,
-    **told: Any,
+    told: Mapping[str, Any],
 ) -> None:
-    """Write a checkpoint; `told` are plain values that say how it was made.
+    """Write a checkpoint; `told` are plain values that say how it was made (``oracle`` among them).
 
     Raises:
         OSError: if it cannot be written.
@@ -84,7 +84,7 @@ def save_checkpoint(
         "config": asdict(config),
         "words": list(vocabulary.words),
         "weights": network.state_dict(),
-        "told": told,
+        "told": dict(told),
     }
     partial = path.with_name(path.name + ".part")
     torch.save(content, partial)

@@ -58,7 +58,7 @@ def train_behaviour(
     with _bar(console, "updates", config.updates) as tell:
         losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
     told = {"oracle": oracle, "mode": mode, "seed": seed, "examples": len(examples), "config": config_name}
-    save_checkpoint(out, "seq2seq", config, vocabulary, network, **told)
+    save_checkpoint(out, "seq2seq", config, vocabulary, network, told)
     write_curve(out, {"loss": losses})
     return losses
 
@@ -90,7 +90,7 @@ def train_by_playing(
     with _bar(console, "steps", config.steps) as tell:
         progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
     told = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
-    save_checkpoint(out, "drrn", config, vocabulary, network, **told)
+    save_checkpoint(out, "drrn", config, vocabulary, network, told)
     write_curve(out, {"loss": progress.losses, "score": [float(score) for score in progress.scores]})
     return progress.scores
 

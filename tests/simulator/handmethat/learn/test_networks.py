@@ -95,7 +95,7 @@ def test_behaviour_cloning_learns_to_copy(tmp_path: Path) -> None:
     losses = train_seq2seq(network, number(examples, words, SMALL), SMALL, seed=1)
     assert len(losses) == 150
     assert sum(losses[-10:]) < 0.5 * sum(losses[:10])
-    save_checkpoint(tmp_path / "robot.pt", "seq2seq", SMALL, words, network, oracle="none")
+    save_checkpoint(tmp_path / "robot.pt", "seq2seq", SMALL, words, network, {"oracle": "none"})
     robot = load_policy(f"seq2seq:{tmp_path / 'robot.pt'}")
     unseen = copying(20, seed=9)
     right = sum(robot.command(seen_of(one), 0) == one.command for one in unseen)
@@ -172,6 +172,6 @@ def test_a_choice_is_greedy_or_drawn() -> None:
 def test_a_wrong_checkpoint_says_what_to_do(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("hello")
     words = Vocabulary(("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]"))
-    save_checkpoint(tmp_path / "robot", "seq2seq", SMALL, words, Seq2Seq(SMALL, 5))
+    save_checkpoint(tmp_path / "robot", "seq2seq", SMALL, words, Seq2Seq(SMALL, 5), {})
     with pytest.raises(InputError, match=message):
         load_policy(name.format(file=tmp_path / "file", robot=tmp_path / "robot"))
