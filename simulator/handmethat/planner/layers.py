@@ -7,7 +7,9 @@ its length a bit count; those about the entity in question (its own) are kept ap
 serves all entities of a kind in the same place.
 
 Where several operators reach a fact in the same first layer, that one is taken which needs the fewest
-operators in all, with those that the entity needs anyway left out of the count; then the first.
+operators in all, with those that the entity needs anyway left out of the count; then the first. Where a
+held container is laid down to be filled, the first place is taken instead: there are many, and a published
+extraction takes whichever comes first (see `Layers._reach_held`).
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ from simulator.handmethat.world import NOTHING, BitSet, State
 # The layer of what is never reached.
 FAR: Final = 1 << 20
 _NOWHERE: Final = 255
+# With a full hand, the first layer in which something else can be held.
+_PICKED: Final = 2
 # First layer, operators about whatever.
 Reached = tuple[int, int]
 # First layer, operators about other entities, operators about the entity itself (from bit 0).
@@ -89,13 +93,30 @@ class Layers:
             layer, ops = self.at(container)
         else:
             below = self.state.place[container]
-            if below == _NOWHERE and container != self.state.holding:
-                return FAR, 0
+            if below == _NOWHERE:
+                return self._reach_held(container) if container == self.state.holding else (FAR, 0)
             layer, others, own = self.stand(below, NOTHING, 0, 0)
             ops = others | own << frame.shift(container)
         if self.shut >> container & 1:
             return layer + 1, ops | OPEN << frame.shift(container)
         return layer, ops
+
+    def _reach_held(self, container: int) -> Reached:
+        """To reach into what is held: it is laid down first.
+
+        Its lid is opened where it can be laid soonest. What is laid into it has to be picked up meanwhile, so
+        any place where it can be laid by then will do, and the first of them in the order of creation is
+        taken: an operator for each place does it in the same layer, and none of them is asked what it costs.
+        """
+        ways = [self.put(_NOWHERE, one) for one in self.frame.near if one in self.frame.put]
+        soonest = _easiest(ways, 0, 0)
+        lid = bool(self.shut >> container & 1)
+        needed = max(soonest[0], _PICKED)
+        layer, others, own = next((way for way in ways if way[0] <= needed), _NEVER)
+        if lid:
+            layer, others = max(layer, soonest[0] + 1), others | soonest[1]
+            own |= soonest[2] | OPEN
+        return layer, others | own << self.frame.shift(container)
 
     def hold(self, container: int) -> Found:
         """To hold what lies in `container` (`_NOWHERE`: what is held)."""
