@@ -1,8 +1,8 @@
 """The split file of the published data: which file is of which level, quest, goal and part (spec 10.4).
 
 It is a list of objects, each from a group's name to file names. Three shapes are known: v1
-(levels, quests, parts), the first generator's (quests, levels, goals), and v2 (quests, levels, goals, parts),
-which is written.
+(levels, quests, parts), the first generator's (quests, levels, goals), and v2 (quests, levels, goals, parts).
+The first and the last are written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from simulator.errors import InputError
-from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.names import Style, parse_name
 from simulator.handmethat.meanings.model import QUESTS
 
 FOLDER: Final = "HandMeThat_with_expert_demonstration"
@@ -111,20 +111,23 @@ def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
     return Split(*(_freeze(groups) for groups in (levels, quests, in_order, by_part)))
 
 
-def split_to_json(split: Split) -> list[dict[str, list[str]]]:
-    """The split file's content in v2's shape; in the first generator's without parts."""
-    groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
+def split_to_json(split: Split, style: Style = "v2") -> list[dict[str, list[str]]]:
+    """The split file's content in v1's shape or v2's; in the first generator's without parts."""
+    if style == "v1" and split.parts:
+        groups = [split.levels, split.quests, split.parts]
+    else:
+        groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
     return [{name: list(files) for name, files in group.items()} for group in groups]
 
 
-def write_split(split: Split, path: Path) -> None:
-    """Write the split file in v2's shape.
+def write_split(split: Split, path: Path, style: Style = "v2") -> None:
+    """Write the split file in the shape of a version.
 
     Raises:
         InputError: if it cannot be written.
     """
     try:
-        path.write_text(json.dumps(split_to_json(split), indent=1), encoding="utf-8")
+        path.write_text(json.dumps(split_to_json(split, style), indent=1), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 

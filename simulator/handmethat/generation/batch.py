@@ -194,7 +194,7 @@ def generate_folder(
         ):
             journal.append(group)
         names = [f"{name}.json" for name, _ in journal.tally.kept]
-        write_split(make_split(names, _parts(plan, names)), folder / SPLIT_FILE)
+        write_split(make_split(names, _parts(plan, names)), folder / SPLIT_FILE, style_of(plan.profile))
         journal.finish()
     return journal.tally
 

@@ -42,7 +42,7 @@ def test_the_published_split_file_is_read() -> None:
                 assert key in (f"level{name.level}", name.quest, *PARTS)
 
 
-def test_v2s_shape_is_written_and_all_shapes_are_read(tmp_path: Path) -> None:
+def test_both_published_shapes_are_written_and_all_are_read(tmp_path: Path) -> None:
     parts: dict[str, Part] = dict(zip(NAMES, PARTS, strict=True))
     split = make_split(NAMES, parts)
     path = tmp_path / "info.json"
@@ -53,7 +53,8 @@ def test_v2s_shape_is_written_and_all_shapes_are_read(tmp_path: Path) -> None:
     assert levels == {"level1": [NAMES[0]], "level2": [], "level3": [], "level4": NAMES[1:]}
     assert list(goals) == ["9", "10"]
     assert written == {"train": [NAMES[0]], "validate": [NAMES[1]], "test": [NAMES[2]]}
-    path.write_text(json.dumps([levels, quests, written]))
+    write_split(split, path, "v1")
+    assert json.loads(path.read_text()) == [levels, quests, written]
     assert read_split(path).part("test") == (NAMES[2],)
     path.write_text(json.dumps([quests, levels, goals]))
     without = read_split(path)
