@@ -24,7 +24,7 @@ class Profile:
         templates: ``all`` (69) or ``v2`` (25), or numbers (3).
         scene: how households are drawn (B1, B2, counts of 12.3).
         distractors: targets include everything of the subclass of a wanted type (5.1, V2).
-        whole_plan: one plan for the whole goal instead of one per subgoal (5).
+        whole_plan: subgoals in the best of several orders instead of a drawn one; no joint optimum (5).
         truncation: when the human stops and asks (6).
         least_shown: fewest actions that the human has done by then.
         costs: what the cost-to-go is (7): the FF ``estimate``; the length of a plan for the whole goal by
