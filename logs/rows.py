@@ -6,6 +6,8 @@ milliseconds. Ids are strings made by whoever produces the row (so that a retry 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -18,6 +20,12 @@ Setup = Literal["H2H", "H2L", "L2H", "L2L"]
 def now() -> str:
     """The present time, UTC, ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def content_hash(data: Json) -> str:
+    """The name of an item's content: sha256 of its canonical JSON, hexadecimal."""
+    canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +54,7 @@ class Item:
     """One task of a benchmark as it was played, stored once per content.
 
     Attributes:
-        hash: sha256 of the canonical JSON of `data`.
+        hash: `content_hash` of `data`.
         benchmark: the benchmark it belongs to.
         name: the item's id within its data set.
         language: the language of its texts.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from logs.rows import Item
+from logs.rows import Item, content_hash
 from personas.templates import render
 from simulator.clarq.registry import registered_folder
 from simulator.errors import InputError
@@ -125,9 +123,7 @@ def task_from_json(data: Mapping[str, Any]) -> Task:
 def item_row(task: Task) -> Item:
     """The task as a row of the log, named by the hash of its content."""
     data = task_to_json(task)
-    canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(canonical.encode()).hexdigest()
-    return Item(hash=digest, benchmark=BENCHMARK, name=task.id, language=task.language, data=data)
+    return Item(hash=content_hash(data), benchmark=BENCHMARK, name=task.id, language=task.language, data=data)
 
 
 def _load(data: str | Path, language: Language) -> tuple[Task, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from logs.rows import Ending, Item, Judgment, Score, Setup, Turn
+from logs.rows import Ending, Item, Judgment, Score, Setup, Turn, content_hash
 from simulator.errors import SeatError
 from simulator.handmethat import graph, show
 from simulator.handmethat.playing import Options, Play
@@ -54,9 +52,7 @@ class HandMeThatRoom:
         if item.language == row.language:
             return row
         data = {**row.data, "language": item.language}
-        canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(canonical.encode()).hexdigest()
-        return replace(row, hash=digest, language=item.language, data=data)
+        return replace(row, hash=content_hash(data), language=item.language, data=data)
 
     def read_item(self, row: Item) -> Posed:
         """The task out of its row."""

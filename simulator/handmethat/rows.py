@@ -6,12 +6,10 @@ file was laid out.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from logs.rows import Item
+from logs.rows import Item, content_hash
 from simulator.errors import InputError
 from simulator.handmethat.actions import Action
 from simulator.handmethat.hierarchy import STATES, hierarchy, make_kind, role_of
@@ -27,9 +25,7 @@ _LANGUAGE: Final = "en"
 def item_row(task: Task | dict[str, Any]) -> Item:
     """The task, or what `task_to_row` made of it, as a row of the log, named by the hash of its content."""
     data = task_to_row(task) if isinstance(task, Task) else task
-    canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(canonical.encode()).hexdigest()
-    return Item(hash=digest, benchmark=BENCHMARK, name=data["id"], language=_LANGUAGE, data=data)
+    return Item(hash=content_hash(data), benchmark=BENCHMARK, name=data["id"], language=_LANGUAGE, data=data)
 
 
 def task_to_row(task: Task) -> dict[str, Any]:

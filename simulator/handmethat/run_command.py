@@ -31,11 +31,10 @@ from simulator.handmethat.views import Protocol
 from simulator.home import home
 from simulator.models import Budget, LogRecordings, ModelOptions
 from simulator.models.prices import read_prices
-from simulator.runner.batch import Executor, run_batch
+from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedCrew, Plan, build_plan
-from simulator.runner.executors import Workers
 from simulator.runner.progress import progress_bar
-from simulator.runner.share import workers_for
+from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
 from trees import Language
 
@@ -209,7 +208,7 @@ async def _run(wanted: _Wanted, console: Console) -> str:
                         log,
                         reader,
                         concurrency=wanted.concurrency,
-                        executor=_executor(wanted),
+                        executor=executor_for(wanted.crew, wanted.log, wanted.workers, wanted.concurrency),
                         on_progress=show,
                     )
     return plan.run.id
@@ -225,19 +224,6 @@ def _plan(wanted: _Wanted, seats: Mapping[str, Seat]) -> Plan:
         repeats=wanted.repeats,
         options=wanted.options,
         name=wanted.name,
-    )
-
-
-def _executor(wanted: _Wanted) -> Executor | None:
-    """None for this process."""
-    if wanted.workers == 1:
-        return None
-    return Workers(
-        benchmark=ROOM.name,
-        crew=wanted.crew,
-        path=wanted.log,
-        workers=wanted.workers,
-        concurrency=wanted.concurrency,
     )
 
 

@@ -1,12 +1,16 @@
-"""How many processes share a run."""
+"""Which processes share a run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from simulator.errors import InputError
+from simulator.runner.batch import Executor
+from simulator.runner.build import NamedCrew
+from simulator.runner.executors import Workers
 
 # So many dialogues are worth the two seconds that a process takes to start.
 _WORTH_A_WORKER: Final = 200
@@ -24,6 +28,13 @@ def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budg
     if asked > 1 and budget is not None:
         raise InputError("--budget is kept within one process: leave --workers out, or run without a budget.")
     return asked
+
+
+def executor_for(crew: NamedCrew, log: Path, workers: int, concurrency: int) -> Executor | None:
+    """Who plays a run: `workers` processes that share `concurrency` places; None for this process alone."""
+    if workers == 1:
+        return None
+    return Workers(benchmark=crew.benchmark, crew=crew, path=log, workers=workers, concurrency=concurrency)
 
 
 def _cores() -> int:
