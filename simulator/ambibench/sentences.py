@@ -1,0 +1,94 @@
+"""Sentences out of features, and features out of sentences (spec section 2, paper App. G.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from random import Random
+from typing import NamedTuple
+
+from simulator.ambibench.features import PAIR_NAMES, PAIRS, Pair, table, value_name
+from simulator.errors import InputError
+
+
+class Read(NamedTuple):
+    """A sentence, read.
+
+    Attributes:
+        pair: the template it was read by.
+        a: coded value of the pair's feature a.
+        b: coded value of feature b.
+        words: slot (``a``, ``b``, ``place``) -> what stands there, its article left out.
+    """
+
+    pair: Pair
+    a: bool
+    b: bool
+    words: Mapping[str, str]
+
+
+def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
+    """A sentence of `pair` with the coded values `a` and `b`, every word drawn uniformly."""
+    template = table("features")["pairs"][pair]["template"]
+    fill = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
+    said = {name: _say(slot, random) for name, slot in fill.items() if f"{{{name}}}" in template}
+    return str(template.format(**said))
+
+
+def read_sentence(text: str, pair: Pair) -> Read:
+    """Read `text` as a sentence of `pair`.
+
+    Raises:
+        InputError: if it is none.
+    """
+    for (a, b), pattern in _patterns(pair).items():
+        if found := pattern.fullmatch(text):
+            return Read(pair, a, b, found.groupdict())
+    raise InputError(f"{text!r} is no sentence of {pair}: words or template differ.")
+
+
+def readings(text: str) -> tuple[Read, ...]:
+    """Every way to read `text`; a person in a place fits two pairs, a sentence outside the templates none."""
+    found = []
+    for pair in PAIR_NAMES:
+        for (a, b), pattern in _patterns(pair).items():
+            if match := pattern.fullmatch(text):
+                found.append(Read(pair, a, b, match.groupdict()))
+    return tuple(found)
+
+
+def slot_words(slot: str) -> tuple[str, ...]:
+    """The words that can stand in `slot` (``human``, ``common``, …), without an article."""
+    slots = table("features")["slots"]
+    return tuple(table("words")[slots[slot]["words"] if slot in slots else slot])
+
+
+def _slot(pair: Pair, which: int, value: bool) -> str:
+    return value_name(PAIRS[pair][which], value)
+
+
+def _say(slot: str, random: Random) -> str:
+    return _article(slot) + random.choice(slot_words(slot))
+
+
+def _article(slot: str) -> str:
+    return str(table("features")["slots"].get(slot, {}).get("before", ""))
+
+
+@cache
+def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
+    """For each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
+    template = re.escape(table("features")["pairs"][pair]["template"]).replace(r"\{", "{").replace(r"\}", "}")
+    found = {}
+    for a in (True, False):
+        for b in (True, False):
+            slots = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
+            groups = {name: _group(name, slot) for name, slot in slots.items()}
+            found[a, b] = re.compile(template.format(**groups))
+    return found
+
+
+def _group(name: str, slot: str) -> str:
+    words = "|".join(map(re.escape, sorted(slot_words(slot), key=len, reverse=True)))
+    return f"{re.escape(_article(slot))}(?P<{name}>{words})"
