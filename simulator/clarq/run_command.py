@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -15,7 +16,6 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from personas.templates import versions_digest
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.importer import import_results
@@ -26,14 +26,23 @@ from simulator.clarq.score import score_rows
 from simulator.clarq.tables import print_report, report_json
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, ChatModel, LogRecordings, ModelOptions
-from simulator.models.prices import read_prices
-from simulator.runner.batch import run_batch
-from simulator.runner.build import Models, NamedCrew, Plan, build_plan
-from simulator.runner.progress import progress_bar
-from simulator.runner.share import executor_for, workers_for
-from simulator.seats import Seat
-from trees import Task
+from simulator.models import Budget, ChatModel, ModelOptions
+from simulator.runner.build import Models
+from simulator.runner.command import (
+    Afterwards,
+    BaseUrlOption,
+    BudgetOption,
+    CacheOption,
+    ConcurrencyOption,
+    PricesOption,
+    RepeatOption,
+    RunOption,
+    SeedOption,
+    Wanted,
+    WorkersOption,
+    model_options,
+    play,
+)
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
@@ -41,23 +50,6 @@ SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE
 PROVIDERS = "offline/experts, provider/model or script:FILE"
 Lang = Literal["en", "zh", "both"]
 Mode = Literal["completion", "chat"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """The command line of a run, checked."""
-
-    crew: NamedCrew
-    items: tuple[Task, ...]
-    config: dict[str, Any]
-    options: dict[str, Any]
-    seed: int
-    repeats: int
-    name: str | None
-    concurrency: int
-    workers: int
-    log: Path
-    judge: str | None
 
 
 def run_clarq(
@@ -68,70 +60,50 @@ def run_clarq(
     types: Annotated[str | None, typer.Option(help="task types, such as 1-10 or 3,7,12")] = None,
     split: Annotated[Split | None, typer.Option(help="test (types 1-26) or development (27-31)")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="the first so many items of a language")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="how often each item is played")] = 1,
-    seed: Annotated[int, typer.Option(help="seed of the run")] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, help="dialogues at a time")] = 8,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
-    ] = None,
+    repeat: RepeatOption = 1,
+    seed: SeedOption = 0,
+    concurrency: ConcurrencyOption = 8,
+    workers: WorkersOption = None,
     mode: Annotated[Mode, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None,
-    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
-    cache: Annotated[bool, typer.Option(help="answer repeated requests from the cache")] = True,
-    prices: Annotated[Path | None, typer.Option(help="your price table (YAML)")] = None,
-    run: Annotated[str | None, typer.Option(help="the run's name; default: after its setup")] = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
+    cache: CacheOption = True,
+    prices: PricesOption = None,
+    run: RunOption = None,
     log: LogOption = None,
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
     languages = ("en", "zh") if lang == "both" else (lang,)
     wanted_types = None if types is None else parse_types(types)
-    if prices is not None:
-        read_prices(prices)  # a mistake in it should not wait for the first model
-    items = [
+    path = log or default_path()
+    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    items = tuple(
         task
         for language in languages
         for task in load_items(data, language, types=wanted_types, split=split, limit=limit)
-    ]
-    path = log or default_path()
-    seats = {SEEKER: seeker, PROVIDER: provider}
-    if "person" in seats.values():
-        raise InputError("People play in the browser: start the app with `askback app`.")
-    options = {"turn_limit": turn_limit, "multi": multi, "mode": mode}
-    models = ModelOptions(
-        base_url=base_url,
-        cache_path=home() / "cache.sqlite" if cache else None,
-        budget=None if budget is None else Budget(budget),
-        prices_path=prices,
-        recordings=LogRecordings(path),
     )
-    wanted = _Wanted(
-        crew=NamedCrew(benchmark=ROOM.name, names=seats, options=options, models=models),
-        items=tuple(items),
-        config={
-            "data": data,
-            "languages": list(languages),
-            "base_url": base_url,
-            "prompts": versions_digest(ROOM.name),
-        },
-        options=options,
+    wanted = Wanted(
+        room=ROOM,
+        seats={SEEKER: seeker, PROVIDER: provider},
+        items=items,
+        options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
+        models=models,
+        config={"data": data, "languages": list(languages)},
         seed=seed,
         repeats=repeat,
         name=run,
         concurrency=concurrency,
-        workers=workers_for(workers, seats, len(items) * repeat, budget),
+        workers=workers,
         log=path,
-        judge=judge,
+        title="dialogues",
+        shown=SHOWN,
+        afterwards=partial(_judged, judge, models),
     )
     console = Console()
-    try:
-        run_id = asyncio.run(_run(wanted, console))
-    except KeyboardInterrupt:
-        console.print("\nStopped; everything played so far is in the log. The same command continues.")
-        raise typer.Exit(130) from None
+    run_id = play(wanted, console)
     with LogReader(path) as reader:
         told = report(reader, run_id)
         print_report(console, told, reader.usage(run_id))
@@ -139,41 +111,19 @@ def run_clarq(
         raise typer.Exit(1)
 
 
-async def _run(wanted: _Wanted, console: Console) -> str:
-    async with LogWriter(wanted.log, durable=False) as log:
-        with LogReader(wanted.log) as reader:
-            async with (
-                wanted.crew(log, wanted.concurrency) as seats,
-                _judge_called(wanted.judge, replace(wanted.crew.models, recorder=log.put)) as judge,
-            ):
-                plan = _plan(wanted, seats)
-                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
-                with progress_bar(console, "dialogues", SHOWN) as show:
-                    await run_batch(
-                        plan,
-                        log,
-                        reader,
-                        concurrency=wanted.concurrency,
-                        executor=executor_for(wanted.crew, wanted.log, wanted.workers, wanted.concurrency),
-                        on_progress=show,
-                    )
-                if judge:
-                    await judge_run(reader, log, plan.run.id, judge)
-                    _rescore(plan.run.id, reader, log)
-    return plan.run.id
+@asynccontextmanager
+async def _judged(
+    name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
+) -> AsyncIterator[Afterwards]:
+    """Lets the judge, if one is named, settle what is open when a run has been played."""
+    async with _judge_called(name, replace(options, recorder=log.put)) as judge:
 
+        async def settle(run_id: str) -> None:
+            if judge:
+                await judge_run(reader, log, run_id, judge)
+                _rescore(run_id, reader, log)
 
-def _plan(wanted: _Wanted, seats: Mapping[str, Seat]) -> Plan:
-    return build_plan(
-        room=ROOM,
-        items=wanted.items,
-        seats=seats,
-        config=wanted.config,
-        seed=wanted.seed,
-        repeats=wanted.repeats,
-        options=wanted.options,
-        name=wanted.name,
-    )
+        yield settle
 
 
 def score_command(

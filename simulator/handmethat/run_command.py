@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 from rich.console import Console
@@ -16,7 +13,6 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.handmethat.data import NoEpisodeError, load_tasks
 from simulator.handmethat.env.game import LIMIT, CommandList
@@ -28,14 +24,20 @@ from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import score_rows
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Protocol
-from simulator.home import home
-from simulator.models import Budget, LogRecordings, ModelOptions
-from simulator.models.prices import read_prices
-from simulator.runner.batch import run_batch
-from simulator.runner.build import NamedCrew, Plan, build_plan
-from simulator.runner.progress import progress_bar
-from simulator.runner.share import executor_for, workers_for
-from simulator.seats import Seat
+from simulator.runner.command import (
+    BaseUrlOption,
+    BudgetOption,
+    CacheOption,
+    ConcurrencyOption,
+    PricesOption,
+    RepeatOption,
+    RunOption,
+    SeedOption,
+    Wanted,
+    WorkersOption,
+    model_options,
+    play,
+)
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -46,22 +48,6 @@ ROBOTS: Final = (
 HUMANS: Final = "offline/giver, provider/model or script:FILE"
 Modes = Literal["full", "partial", "both"]
 Format = Literal["text", "csv", "latex", "json"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """One run of the command line, checked."""
-
-    crew: NamedCrew
-    items: tuple[Posed, ...]
-    config: dict[str, Any]
-    options: dict[str, Any]
-    seed: int
-    repeats: int
-    name: str | None
-    concurrency: int
-    workers: int
-    log: Path
 
 
 def run_handmethat(
@@ -86,35 +72,21 @@ def run_handmethat(
     append_view: Annotated[
         bool, typer.Option("--append-view", help="tell what is seen after each command")
     ] = False,
-    repeat: Annotated[int, typer.Option(min=1, help="how often each item is played")] = 1,
-    seed: Annotated[int, typer.Option(help="seed of the run")] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, help="episodes at a time")] = 8,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
-    ] = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None,
-    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
-    cache: Annotated[bool, typer.Option(help="answer repeated requests from the cache")] = True,
-    prices: Annotated[Path | None, typer.Option(help="your price table (YAML)")] = None,
-    run: Annotated[str | None, typer.Option(help="the run's name; default: after its setup")] = None,
+    repeat: RepeatOption = 1,
+    seed: SeedOption = 0,
+    concurrency: ConcurrencyOption = 8,
+    workers: WorkersOption = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
+    cache: CacheOption = True,
+    prices: PricesOption = None,
+    run: RunOption = None,
     log: LogOption = None,
 ) -> None:
     """Play HandMeThat episodes and score them. The same command again continues where it stopped."""
-    if prices is not None:
-        read_prices(prices)  # a mistake in it should not wait for the first model
-    seats = {ROBOT: robot, HUMAN: human}
-    if "person" in seats.values():
-        raise InputError("People play in the browser: start the app with `askback app`.")
-    tasks = load_items(data, None if levels is None else parse_levels(levels), per_level, split)
     path = log or default_path()
-    models = ModelOptions(
-        base_url=base_url,
-        cache_path=home() / "cache.sqlite" if cache else None,
-        budget=None if budget is None else Budget(budget),
-        prices_path=prices,
-        recordings=LogRecordings(path),
-    )
+    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    tasks = load_items(data, None if levels is None else parse_levels(levels), per_level, split)
     told: list[str] = []
     console = Console()
     for one in ("partial", "full") if mode == "both" else (mode,):
@@ -127,24 +99,22 @@ def run_handmethat(
             "commands": commands,
         }
         Options.read(options)
-        wanted = _Wanted(
-            crew=NamedCrew(benchmark=ROOM.name, names=seats, options=options, models=models),
+        wanted = Wanted(
+            room=ROOM,
+            seats={ROBOT: robot, HUMAN: human},
             items=tuple(Posed(task, lang) for task in tasks),
-            config={
-                "data": data,
-                "language": lang,
-                "base_url": base_url,
-                "prompts": versions_digest(ROOM.name),
-            },
             options=options,
+            models=models,
+            config={"data": data, "language": lang},
             seed=seed,
             repeats=repeat,
             name=f"{run}-{one}" if run and mode == "both" else run,
             concurrency=concurrency,
-            workers=workers_for(workers, seats, len(tasks) * repeat, budget),
+            workers=workers,
             log=path,
+            shown=SHOWN,
         )
-        told.append(_played(wanted, console))
+        told.append(play(wanted, console))
     with LogReader(path) as reader:
         found = report(reader, told)
         print_report(console, found, [usage for one in told for usage in reader.usage(one)])
@@ -185,46 +155,6 @@ def parse_levels(text: str) -> tuple[int, ...]:
     if unknown := sorted(found - set(LEVELS)):
         raise InputError(f"--levels {text!r}: there is no level {unknown[0]}; they are 1 to 4.")
     return tuple(sorted(found))
-
-
-def _played(wanted: _Wanted, console: Console) -> str:
-    """Play a run; its name."""
-    try:
-        return asyncio.run(_run(wanted, console))
-    except KeyboardInterrupt:
-        console.print("\nStopped; everything played so far is in the log. The same command continues.")
-        raise typer.Exit(130) from None
-
-
-async def _run(wanted: _Wanted, console: Console) -> str:
-    async with LogWriter(wanted.log, durable=False) as log:
-        with LogReader(wanted.log) as reader:
-            async with wanted.crew(log, wanted.concurrency) as seats:
-                plan = _plan(wanted, seats)
-                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
-                with progress_bar(console, "episodes", dict(SHOWN)) as show:
-                    await run_batch(
-                        plan,
-                        log,
-                        reader,
-                        concurrency=wanted.concurrency,
-                        executor=executor_for(wanted.crew, wanted.log, wanted.workers, wanted.concurrency),
-                        on_progress=show,
-                    )
-    return plan.run.id
-
-
-def _plan(wanted: _Wanted, seats: Mapping[str, Seat]) -> Plan:
-    return build_plan(
-        room=ROOM,
-        items=wanted.items,
-        seats=seats,
-        config=wanted.config,
-        seed=wanted.seed,
-        repeats=wanted.repeats,
-        options=wanted.options,
-        name=wanted.name,
-    )
 
 
 def score_command(

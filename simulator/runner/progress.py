@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from statistics import fmean
 from typing import Protocol
@@ -29,7 +29,7 @@ class Show(Protocol):
 
 
 @contextmanager
-def progress_bar(console: Console, title: str, shown: dict[str, str]) -> Iterator[Show]:
+def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Show]:
     """A progress bar with live scores.
 
     Args:
@@ -55,7 +55,7 @@ def progress_bar(console: Console, title: str, shown: dict[str, str]) -> Iterato
         yield show
 
 
-def live_scores(tally: Tally, shown: dict[str, str]) -> str:
+def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
     """Means so far, and how many episodes were aborted or failed."""
     means = [
         f"{short} {fmean(values):.3f}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from simulator.errors import InputError
+from simulator.models import Budget
 from simulator.runner.batch import Executor
 from simulator.runner.build import NamedCrew
 from simulator.runner.executors import Workers
@@ -16,7 +17,7 @@ from simulator.runner.executors import Workers
 _WORTH_A_WORKER: Final = 200
 
 
-def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: float | None) -> int:
+def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: Budget | None) -> int:
     """How many processes play: as many as asked for; else one, but more for a long run without models.
 
     Raises:

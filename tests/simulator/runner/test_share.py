@@ -1,6 +1,7 @@
 import pytest
 
 from simulator.errors import InputError
+from simulator.models import Budget
 from simulator.runner import share
 from simulator.runner.share import workers_for
 
@@ -35,6 +36,6 @@ def test_what_is_asked_for_is_done(asked):
 
 
 def test_a_budget_is_kept_by_one_process():
-    assert workers_for(1, MODEL, 5, 2.0) == workers_for(None, MODEL, 5, 2.0) == 1
+    assert workers_for(1, MODEL, 5, Budget(2.0)) == workers_for(None, MODEL, 5, Budget(2.0)) == 1
     with pytest.raises(InputError, match="--workers"):
-        workers_for(2, MODEL, 5, 2.0)
+        workers_for(2, MODEL, 5, Budget(2.0))

@@ -1,0 +1,184 @@
+"""What every `askback run BENCHMARK` does once its command line is read: play a run, show it, stop cleanly.
+
+A benchmark's own command reads its own options, makes a `Wanted` out of them, calls `play`, and prints its
+own report of the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from personas.templates import versions_digest
+from simulator.errors import InputError
+from simulator.home import home
+from simulator.models import Budget, LogRecordings, ModelOptions
+from simulator.models.prices import read_prices
+from simulator.runner.batch import run_batch
+from simulator.runner.build import NamedCrew, Plan, build_plan
+from simulator.runner.progress import progress_bar
+from simulator.runner.rooms import Room
+from simulator.runner.share import executor_for, workers_for
+from simulator.seats import Seat
+
+RepeatOption = Annotated[int, typer.Option(min=1, help="how often each item is played")]
+SeedOption = Annotated[int, typer.Option(help="seed of the run")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
+]
+BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")]
+BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
+CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
+PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
+RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
+
+Afterwards = Callable[[str], Awaitable[None]]
+"""What is still to be done with a run, by its name, once it has been played (ClarQ's judge)."""
+
+
+@asynccontextmanager
+async def _nothing(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterwards]:
+    async def rest(run_id: str) -> None:
+        pass
+
+    yield rest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """One run of a command line, checked.
+
+    Attributes:
+        seats: seat -> the name of who sits there.
+        items: the benchmark's own items, in the order in which they are played.
+        log: the log's file.
+        options: go into every episode.
+        models: how models are reached; see `model_options`.
+        config: what else tells this run from others (the data, the languages); the models' server and the
+            version of the prompts need not be named.
+        repeats: how often each item is played.
+        name: of the run; None to name it after its configuration.
+        concurrency: episodes at a time.
+        workers: processes that share them; None to choose.
+        title: what the progress display counts.
+        shown: metric -> its short name in the progress display.
+        afterwards: opened before anything is played, so that what it lacks is told first; what it yields is
+            called when everything has been played.
+    """
+
+    room: Room
+    seats: Mapping[str, str]
+    items: tuple[Any, ...]
+    log: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
+    models: ModelOptions = field(default_factory=ModelOptions)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    repeats: int = 1
+    name: str | None = None
+    concurrency: int = 8
+    workers: int | None = None
+    title: str = "episodes"
+    shown: Mapping[str, str] = field(default_factory=dict)
+    afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
+
+    @property
+    def crew(self) -> NamedCrew:
+        """Who plays, by name."""
+        return NamedCrew(benchmark=self.room.name, names=self.seats, options=self.options, models=self.models)
+
+
+def model_options(
+    log: Path,
+    *,
+    base_url: str | None = None,
+    cache: bool = True,
+    budget: float | None = None,
+    prices: Path | None = None,
+) -> ModelOptions:
+    """How models are reached, as the command line says it; ``replay/<run>`` reads the same log.
+
+    Args:
+        log: the log's file.
+        base_url: an OpenAI-compatible server.
+        cache: whether repeated requests are answered from the cache in the Askback folder.
+        budget: US dollars.
+        prices: a price table.
+
+    Raises:
+        InputError: if the price table is missing or wrong.
+    """
+    if prices is not None:
+        read_prices(prices)  # a mistake in it should not wait for the first model
+    return ModelOptions(
+        base_url=base_url,
+        cache_path=home() / "cache.sqlite" if cache else None,
+        budget=None if budget is None else Budget(budget),
+        prices_path=prices,
+        recordings=LogRecordings(log),
+    )
+
+
+def play(wanted: Wanted, console: Console) -> str:
+    """Play a run, or go on with it where the log says that it stopped; its name.
+
+    Raises:
+        InputError: if a name means nothing in its seat or names a person, if the log holds another run of
+            that name, or if several processes would have to share a budget.
+        ModelError: if a model cannot be loaded.
+        LogError: if the log cannot be written.
+        typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
+    """
+    if "person" in wanted.seats.values():
+        raise InputError("People play in the browser: start the app with `askback app`.")
+    episodes = len(wanted.items) * wanted.repeats
+    workers = workers_for(wanted.workers, wanted.seats, episodes, wanted.models.budget)
+    try:
+        return asyncio.run(_play(wanted, workers, console))
+    except KeyboardInterrupt:
+        console.print("\nStopped; everything played so far is in the log. The same command continues.")
+        raise typer.Exit(130) from None
+
+
+async def _play(wanted: Wanted, workers: int, console: Console) -> str:
+    crew = wanted.crew
+    async with LogWriter(wanted.log, durable=False) as log:
+        with LogReader(wanted.log) as reader:
+            async with crew(log, wanted.concurrency) as seats, wanted.afterwards(reader, log) as rest:
+                plan = _plan(wanted, seats)
+                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
+                with progress_bar(console, wanted.title, wanted.shown) as show:
+                    await run_batch(
+                        plan,
+                        log,
+                        reader,
+                        concurrency=wanted.concurrency,
+                        executor=executor_for(crew, wanted.log, workers, wanted.concurrency),
+                        on_progress=show,
+                    )
+                await rest(plan.run.id)
+    return plan.run.id
+
+
+def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
+    reached = {"base_url": wanted.models.base_url, "prompts": versions_digest(wanted.room.name)}
+    return build_plan(
+        room=wanted.room,
+        items=wanted.items,
+        seats=seats,
+        config={**wanted.config, **reached},
+        seed=wanted.seed,
+        repeats=wanted.repeats,
+        options=wanted.options,
+        name=wanted.name,
+    )

@@ -1,0 +1,93 @@
+"""What every `askback run BENCHMARK` does, apart from any benchmark's command line."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+import typer
+from rich.console import Console
+
+from logs import LogReader
+from simulator.clarq.data import load_items
+from simulator.clarq.room import ROOM
+from simulator.errors import InputError
+from simulator.models import Budget
+from simulator.runner import command
+from simulator.runner.command import Wanted, model_options, play
+
+
+@pytest.fixture
+def wanted(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    return Wanted(
+        room=ROOM,
+        seats={"seeker": "offline/seeker", "provider": "offline/experts"},
+        items=tuple(load_items("builtin", "en", limit=2)),
+        log=tmp_path / "log.sqlite",
+        shown={"success": "S"},
+    )
+
+
+@pytest.fixture
+def console():
+    return Console(record=True, width=100, quiet=False)
+
+
+def test_a_run_is_played_and_the_same_again_continues_it(wanted, console):
+    run = play(wanted, console)
+    assert play(wanted, console) == run
+    assert play(replace(wanted, seed=1), console) != run
+    assert f"run {run} in" in console.export_text()
+    with LogReader(wanted.log) as reader:
+        assert len(reader.episodes(run)) == 2
+        assert reader.run(run).config["base_url"] is None
+        assert reader.run(run).config["prompts"]
+
+
+def test_what_comes_afterwards_is_opened_before_anything_is_played(wanted, console):
+    seen = []
+
+    @asynccontextmanager
+    async def afterwards(reader, log):
+        seen.append(len(reader.runs()))
+
+        async def rest(run_id):
+            seen.append(len(reader.endings(run_id)))
+
+        yield rest
+
+    play(replace(wanted, afterwards=afterwards), console)
+    assert seen == [0, 2]
+
+
+def test_ctrl_c_leaves_a_log_that_the_same_command_continues(wanted, console, monkeypatch):
+    async def interrupted(*arguments, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as during:
+        during.setattr(command, "run_batch", interrupted)
+        with pytest.raises(typer.Exit) as exit:
+            play(wanted, console)
+    assert exit.value.exit_code == 130
+    assert "The same command continues" in console.export_text()
+    with LogReader(wanted.log) as reader:
+        assert len(reader.endings(play(wanted, console))) == 2
+
+
+def test_mistakes_are_told_before_the_log_is_made(wanted, console):
+    person = {"seeker": "person", "provider": "offline/experts"}
+    shared = replace(wanted, workers=2, models=model_options(wanted.log, budget=1.0))
+    for wrong, named in ((replace(wanted, seats=person), "askback app"), (shared, "--budget")):
+        with pytest.raises(InputError, match=named):
+            play(wrong, console)
+    assert not wanted.log.exists()
+
+
+def test_how_models_are_reached(wanted, tmp_path):
+    assert model_options(wanted.log).cache_path == tmp_path / "home" / "cache.sqlite"
+    assert model_options(wanted.log, cache=False).cache_path is None
+    assert isinstance(model_options(wanted.log, budget=0.0).budget, Budget)
+    with pytest.raises(InputError, match=r"gone\.yaml"):
+        model_options(wanted.log, prices=tmp_path / "gone.yaml")
