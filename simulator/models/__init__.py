@@ -33,6 +33,7 @@ from simulator.models.load import ModelOptions, check_capabilities, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.prices import Price, Prices, load_prices
 from simulator.models.replay import LogRecordings, Recordings, ReplayModel
+from simulator.models.scoring import Position, Scored, ScoreRequest
 
 __all__ = [
     "AuthenticationFailed",
@@ -49,6 +50,7 @@ __all__ = [
     "ModelError",
     "ModelOptions",
     "NotRecorded",
+    "Position",
     "Price",
     "Prices",
     "RateLimited",
@@ -57,6 +59,8 @@ __all__ = [
     "ReplayModel",
     "Request",
     "Role",
+    "ScoreRequest",
+    "Scored",
     "ScriptModel",
     "TimedOut",
     "TokenLogprob",

@@ -18,6 +18,7 @@ from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported
 from simulator.models.keys import Identity
 from simulator.models.schema import check_top, has_free_maps
+from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
 
 KEY_VARIABLE: Final = "ANTHROPIC_API_KEY"
 TOKEN_VARIABLE: Final = "ANTHROPIC_AUTH_TOKEN"
@@ -89,11 +90,21 @@ class AnthropicModel:
             answer = await cast(Any, self._client.messages).create(**body)
         return self._completion(answer, request)
 
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Chat interfaces tell nothing of a given text.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise cannot_score(self.name)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
     def _body(self, request: Request) -> dict[str, Any]:
+        if request.plain:
+            raise cannot_continue(self.name)
         if request.top_logprobs is not None:
             raise Unsupported(f"{self.name} gives no log-probabilities; Anthropic's interface has none")
         system, said = _split(request)

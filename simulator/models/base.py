@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from simulator.models.scoring import Scored, ScoreRequest  # it rests on this module
 
 Role = Literal["system", "user", "assistant"]
 
@@ -26,6 +29,7 @@ class Request:
         messages: the conversation; a system message, if any, comes first.
         schema: pydantic type or JSON schema that the answer must match; None for free text.
         top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
+        plain: the one user message is continued as it is, without a chat template (text completion).
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
         purpose: who asks (``seeker``, ``provider.type``, …); goes into the log.
         prompt_version: content hash of the prompt template; goes into the log.
@@ -40,6 +44,7 @@ class Request:
     stop: tuple[str, ...] = ()
     schema: type[BaseModel] | dict[str, Any] | None = None
     top_logprobs: int | None = None
+    plain: bool = False
     repeat: int = 0
     purpose: str = ""
     prompt_version: str = ""
@@ -111,11 +116,21 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend can do; asking for more is an error before the run starts."""
+    """What a backend can do; asking for more is an error before the run starts.
+
+    Attributes:
+        logprobs: log-probabilities of what it writes.
+        schema: answers that follow a schema.
+        seed: the same answer to the same seed.
+        scoring: probabilities of a text it is given (`ChatModel.score`).
+        plain: continuing a text without a chat template (`Request.plain`).
+    """
 
     logprobs: bool = False
     schema: bool = True
     seed: bool = False
+    scoring: bool = False
+    plain: bool = False
 
 
 class ChatModel(Protocol):
@@ -135,6 +150,15 @@ class ChatModel(Protocol):
         """Answer `request`.
 
         Raises:
+            ModelError: see `simulator.models.errors`.
+        """
+        ...
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """The probabilities of a given text at some of its characters.
+
+        Raises:
+            Unsupported: if the backend has no such thing (`Capabilities.scoring`).
             ModelError: see `simulator.models.errors`.
         """
         ...

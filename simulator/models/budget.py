@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from simulator.models.base import Completion, Request, Usage
 from simulator.models.errors import BudgetExceeded, ModelError
 from simulator.models.keys import json_schema
 from simulator.models.layers import Backend, Layer
 from simulator.models.prices import Price
+from simulator.models.scoring import Scored, ScoreRequest
 
 # Tokens a provider may add per message and per request for its chat format; generous.
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
+
+_Answer = TypeVar("_Answer", Completion, Scored)
 
 
 class Budget:
@@ -64,8 +69,10 @@ class Budget:
         await waiter
 
 
-def most_tokens(request: Request) -> Usage:
+def most_tokens(request: Request | ScoreRequest) -> Usage:
     """No call can use more: a token is at least one byte of the text that is sent."""
+    if isinstance(request, ScoreRequest):
+        return Usage(len(request.text.encode()) + _PER_REQUEST, 1)  # some servers insist on writing a token
     text = sum(len(message.content.encode()) + _PER_MESSAGE for message in request.messages)
     schema = json_schema(request.schema)
     return Usage(text + _PER_REQUEST + (len(repr(schema).encode()) if schema else 0), request.max_tokens)
@@ -91,33 +98,42 @@ class Metered(Layer):
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` and say what it cost."""
+        return await self._guarded(request, lambda: self.inner.complete(request))
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text and say what it cost."""
+        return await self._guarded(request, lambda: self.inner.score(request))
+
+    async def _guarded(
+        self, request: Request | ScoreRequest, send: Callable[[], Awaitable[_Answer]]
+    ) -> _Answer:
         if self.budget is None or self.price is None:
-            return await self._priced(request)
+            return await self._priced(send)
         most = self._most(request)
         await self.budget.reserve(most)
         cost = most  # a call that breaks off in an unforeseen way may have been billed
         try:
-            completion = await self._priced(request)
-            cost = most if completion.cost is None else completion.cost
+            answer = await self._priced(send)
+            cost = most if answer.cost is None else answer.cost
         except ModelError as error:
             cost = _booked(error, most)
             raise
         finally:
             self.budget.settle(most, cost)
-        return completion
+        return answer
 
-    async def _priced(self, request: Request) -> Completion:
+    async def _priced(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         try:
-            completion = await self.inner.complete(request)
+            answer = await send()
         except ModelError as error:
             error.cost = self._cost(error.usage)
             raise
-        return replace(completion, cost=self._cost(completion.usage))
+        return replace(answer, cost=self._cost(answer.usage))
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self.price is None else self.price.cost(usage)
 
-    def _most(self, request: Request) -> float:
+    def _most(self, request: Request | ScoreRequest) -> float:
         usage = most_tokens(request)
         cost = self.price.cost(usage) if self.price else None
         if cost is None:

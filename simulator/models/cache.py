@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from logs.rows import now
 from simulator.errors import InputError
@@ -18,8 +18,10 @@ from simulator.models.errors import Malformed
 from simulator.models.keys import request_key
 from simulator.models.layers import Backend, Layer
 from simulator.models.schema import parse
+from simulator.models.scoring import Position, Scored, ScoreRequest
 
 _T = TypeVar("_T")
+_Answer = TypeVar("_Answer", Completion, Scored)
 _CREATE = """
 CREATE TABLE IF NOT EXISTS responses (
     key TEXT PRIMARY KEY,
@@ -48,9 +50,15 @@ class ResponseCache:
         stored = await self._in_thread(lambda: self._get(key))
         return None if stored is None else decode(stored)
 
-    async def put(self, key: str, model: str, completion: Completion) -> None:
+    async def get_scored(self, key: str) -> Scored | None:
+        """The scored text stored under `key`, or None."""
+        stored = await self._in_thread(lambda: self._get(key))
+        return None if stored is None else decode_scored(stored)
+
+    async def put(self, key: str, model: str, answer: Completion | Scored) -> None:
         """Store an answer, whole or not at all."""
-        await self._in_thread(lambda: self._put(key, model, encode(completion)))
+        content = encode_scored(answer) if isinstance(answer, Scored) else encode(answer)
+        await self._in_thread(lambda: self._put(key, model, content))
 
     async def close(self) -> None:
         """Close the file; the cache cannot be used afterwards."""
@@ -127,12 +135,75 @@ def decode(stored: str) -> Completion:
     )
 
 
+def encode_scored(scored: Scored) -> str:
+    """A scored text as JSON text, without what belongs to the one call (cost, attempts)."""
+    usage = scored.usage
+    return json.dumps(
+        {
+            "positions": [[each.offset, each.token, each.logprob, each.top] for each in scored.positions],
+            "usage": [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens],
+        }
+    )
+
+
+def decode_scored(stored: str) -> Scored:
+    """What `encode_scored` wrote, marked as cached: no request was sent, nothing was paid."""
+    content: dict[str, Any] = json.loads(stored)
+    return Scored(
+        positions=tuple(
+            Position(offset=offset, token=token, logprob=logprob, top=tuple((each, n) for each, n in top))
+            for offset, token, logprob, top in content["positions"]
+        ),
+        usage=Usage(*content["usage"]),
+        cost=0.0,
+        cached=True,
+        attempts=0,
+    )
+
+
 @dataclass(slots=True)
-class _Flight:
+class _Flight(Generic[_Answer]):
     """A call under way and how many wait for it."""
 
-    task: asyncio.Task[Completion]
+    task: asyncio.Task[_Answer]
     waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Flights(Generic[_Answer]):
+    """All calls of one kind under way."""
+
+    by_key: dict[str, _Flight[_Answer]] = field(default_factory=dict)
+    tasks: set[asyncio.Task[_Answer]] = field(default_factory=set)
+
+    async def join(self, key: str, start: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
+        """The answer of the call under way for `key`, or of one that is begun now."""
+        flight = self.by_key.get(key)
+        if flight is not None:
+            return shared(await self._wait(key, flight))
+        task = asyncio.create_task(start())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        flight = self.by_key[key] = _Flight(task)
+        return await self._wait(key, flight)
+
+    async def give_up(self) -> None:
+        """Cancel them all."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def _wait(self, key: str, flight: _Flight[_Answer]) -> _Answer:
+        """Wait for a flight; it is given up when nobody waits for it any more."""
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if flight.waiting == 0:
+                self.by_key.pop(key, None)
+                if not flight.task.done():
+                    flight.task.cancel()
 
 
 class Cached(Layer):
@@ -145,26 +216,23 @@ class Cached(Layer):
     def __init__(self, inner: Backend, cache: ResponseCache) -> None:
         super().__init__(inner)
         self.cache = cache
-        self._flights: dict[str, _Flight] = {}
-        self._tasks: set[asyncio.Task[Completion]] = set()
+        self._completing: _Flights[Completion] = _Flights()
+        self._scoring: _Flights[Scored] = _Flights()
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`, from the cache if it has been answered before."""
         key = request_key(self.identity, request)
-        flight = self._flights.get(key)
-        if flight is not None:
-            return shared(await self._wait(key, flight))
-        task = asyncio.create_task(self._answer(key, request))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        flight = self._flights[key] = _Flight(task)
-        return await self._wait(key, flight)
+        return await self._completing.join(key, lambda: self._answer(key, request))
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text, from the cache if it has been scored before."""
+        key = request_key(self.identity, request)
+        return await self._scoring.join(key, lambda: self._score(key, request))
 
     async def close(self) -> None:
         """Give up what is under way, close the cache and what it wraps."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._completing.give_up()
+        await self._scoring.give_up()
         await self.cache.close()
         await super().close()
 
@@ -179,22 +247,18 @@ class Cached(Layer):
         await self.cache.put(key, self.name, completion)
         return completion
 
-    async def _wait(self, key: str, flight: _Flight) -> Completion:
-        """Wait for a flight; it is given up when nobody waits for it any more."""
-        flight.waiting += 1
-        try:
-            return await asyncio.shield(flight.task)
-        finally:
-            flight.waiting -= 1
-            if flight.waiting == 0:
-                self._flights.pop(key, None)
-                if not flight.task.done():
-                    flight.task.cancel()
+    async def _score(self, key: str, request: ScoreRequest) -> Scored:
+        stored = await self.cache.get_scored(key)
+        if stored is not None:
+            return stored
+        scored = await self.inner.score(request)
+        await self.cache.put(key, self.name, scored)
+        return scored
 
 
-def shared(completion: Completion) -> Completion:
+def shared(answer: _Answer) -> _Answer:
     """An answer that another caller's request brought."""
-    return replace(completion, cached=True, attempts=0, cost=0.0)
+    return replace(answer, cached=True, attempts=0, cost=0.0)
 
 
 def _parsed(completion: Completion, request: Request) -> Completion:

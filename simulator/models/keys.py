@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simulator.models.base import Request
+from simulator.models.scoring import ScoreRequest
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -46,13 +47,14 @@ class Identity:
 
 def parameters(request: Request) -> dict[str, Any]:
     """What is asked for beside messages and schema, as plain JSON."""
-    return {
+    asked = {
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "seed": request.seed,
         "stop": list(request.stop),
         "top_logprobs": request.top_logprobs,
     }
+    return asked | ({"plain": True} if request.plain else {})
 
 
 def messages(request: Request) -> list[dict[str, str]]:
@@ -79,8 +81,13 @@ def _text_of(schema: type[BaseModel] | None) -> str:
     return _canonical(json_schema(schema))
 
 
-def content(request: Request) -> dict[str, Any]:
-    """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index."""
+def content(request: Request | ScoreRequest) -> dict[str, Any]:
+    """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index.
+
+    Of a text to be scored: text, offsets and length of the tables (``top``).
+    """
+    if isinstance(request, ScoreRequest):
+        return {"text": request.text, "offsets": list(request.offsets), "top": request.top}
     return {
         "messages": messages(request),
         "parameters": parameters(request),
@@ -89,24 +96,27 @@ def content(request: Request) -> dict[str, Any]:
     }
 
 
-def content_key(request: Request) -> str:
+def content_key(request: Request | ScoreRequest) -> str:
     """sha256 (hex) of what is asked, whoever is asked.
 
     It is taken over role, length in bytes and content (UTF-8) of each message, followed by the canonical
     JSON (keys sorted, no blanks) of parameters and repeat index, and that of the schema. The messages are
-    not made JSON for it: that would take three times as long as everything else.
+    not made JSON for it: that would take three times as long as everything else. Of a text to be scored it
+    is taken over ``score`` and its canonical `content`.
     """
+    if isinstance(request, ScoreRequest):
+        return _sha256("score " + _canonical(content(request)))
     asked = sha256()
     for message in request.messages:
-        content = message.content.encode("utf-8", "surrogatepass")
-        asked.update(f"{message.role} {len(content)} ".encode())
-        asked.update(content)
+        said = message.content.encode("utf-8", "surrogatepass")
+        asked.update(f"{message.role} {len(said)} ".encode())
+        asked.update(said)
     asked.update(_canonical([parameters(request), request.repeat]).encode())
     asked.update(_schema_text(request.schema).encode())
     return asked.hexdigest()
 
 
-def request_key(identity: Identity, request: Request) -> str:
+def request_key(identity: Identity, request: Request | ScoreRequest) -> str:
     """sha256 (hex) of who is asked and what: equal keys mean that one answer serves both requests."""
     return combined_key(identity, content_key(request))
 

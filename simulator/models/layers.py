@@ -1,6 +1,7 @@
 """What the layers around a backend have in common.
 
-A `Backend` talks to one model; layers wrap it one around the other and look like it. From the outside in
+A `Backend` talks to one model; layers wrap it one around the other and look like it; what a
+layer does for an answer it does for a scored text, too. From the outside in
 (`load.load_model` puts them together)::
 
     Recorded    writes every call, failed ones too, to the log
@@ -17,6 +18,7 @@ from typing import Protocol
 
 from simulator.models.base import Capabilities, Completion, Request
 from simulator.models.keys import Identity
+from simulator.models.scoring import Scored, ScoreRequest
 
 
 class Backend(Protocol):
@@ -46,6 +48,10 @@ class Backend(Protocol):
         """Answer `request`; `Completion.parsed` may be left to `Retried`."""
         ...
 
+    async def score(self, request: ScoreRequest) -> Scored:
+        """The probabilities of a given text; `Unsupported` where there is no such thing."""
+        ...
+
     async def close(self) -> None:
         """Give connections back."""
         ...
@@ -64,6 +70,10 @@ class Layer:
     async def complete(self, request: Request) -> Completion:
         """Answer `request`."""
         return await self.inner.complete(request)
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a given text."""
+        return await self.inner.score(request)
 
     async def close(self) -> None:
         """Close this layer and what it wraps."""

@@ -12,13 +12,16 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from simulator.models.base import Completion, Request
 from simulator.models.errors import RateLimited
 from simulator.models.layers import Backend, Layer
+from simulator.models.scoring import Scored, ScoreRequest
 
 START = 16
+_Answer = TypeVar("_Answer", Completion, Scored)
 
 
 class Limiter:
@@ -121,17 +124,24 @@ class Limited(Layer):
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` once there is a place."""
+        return await self._placed(lambda: self.inner.complete(request))
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text once there is a place."""
+        return await self._placed(lambda: self.inner.score(request))
+
+    async def _placed(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         limiter = self._limiter or self._shared()
         since = await limiter.acquire()
         try:
-            completion = await self.inner.complete(request)
+            answer = await send()
             limiter.success()
         except RateLimited as error:
             limiter.complaint(since, error.retry_after)
             raise
         finally:
             limiter.release()
-        return completion
+        return answer
 
     def _shared(self) -> Limiter:
         identity = self.identity

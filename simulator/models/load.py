@@ -16,7 +16,7 @@ from simulator.models.cache import Cached, ResponseCache
 from simulator.models.errors import Unsupported
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
-from simulator.models.offline import Latency, Script, ScriptModel
+from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
 from simulator.models.replay import Recordings, ReplayModel
@@ -46,6 +46,7 @@ class ModelOptions:
             decide by its name (the reasoning models of OpenAI and newer ones of Anthropic do not).
         recordings: where ``replay/<run>`` finds logged answers.
         script: what ``offline/script`` answers.
+        scorer: how ``offline/script`` scores a given text.
         latency: simulated seconds per answer of ``offline/script``.
         device: where ``transformers/…`` and ``local/…`` run (``cpu``, ``cuda``, ``mps``); None to choose.
     """
@@ -65,6 +66,7 @@ class ModelOptions:
     sampling: bool | None = None
     recordings: Recordings | None = None
     script: Script | None = None
+    scorer: Scorer | None = None
     latency: Latency = 0.0
     device: str | None = None
 
@@ -144,6 +146,8 @@ def check_capabilities(model: ChatModel, need: Capabilities) -> None:
             ("log-probabilities", need.logprobs, model.capabilities.logprobs),
             ("answers that follow a schema", need.schema, model.capabilities.schema),
             ("a seed", need.seed, model.capabilities.seed),
+            ("the probabilities of a given text", need.scoring, model.capabilities.scoring),
+            ("the continuation of a plain text", need.plain, model.capabilities.plain),
         )
         if needed and not there
     ]
@@ -208,7 +212,7 @@ def _offline(model: str, options: ModelOptions) -> Backend:
         raise InputError(
             f"offline/{model} answers what a function says, and there is none: pass ModelOptions(script=…)"
         )
-    return ScriptModel(options.script, name=model, latency=options.latency)
+    return ScriptModel(options.script, name=model, latency=options.latency, scorer=options.scorer)
 
 
 def _replay(model: str, options: ModelOptions) -> Backend:

@@ -11,9 +11,11 @@ from pydantic import BaseModel
 
 from simulator.models.base import Capabilities, Completion, Request
 from simulator.models.keys import Identity
+from simulator.models.scoring import Scored, ScoreRequest, cannot_score
 
 Answer = str | Completion | BaseModel | Mapping[str, Any] | Sequence[Any] | BaseException
 Script = Callable[[Request], Answer]
+Scorer = Callable[[ScoreRequest], Scored | BaseException]
 Latency = float | Callable[[Request], float]
 
 
@@ -31,6 +33,7 @@ class ScriptModel:
         name: str = "script",
         latency: Latency = 0.0,
         capabilities: Capabilities | None = None,
+        scorer: Scorer | None = None,
     ) -> None:
         """Make a scripted model.
 
@@ -38,14 +41,18 @@ class ScriptModel:
             script: what to answer.
             name: its name after ``offline/``.
             latency: simulated seconds per answer, a number or a function of the request.
-            capabilities: what it claims to be able to do; by default everything.
+            capabilities: what it claims to be able to do; by default everything it can.
+            scorer: how to score a given text; None if it cannot.
         """
         self.identity = Identity("offline", name)
         self.name = self.identity.name
-        self.capabilities = capabilities or Capabilities(logprobs=True, schema=True, seed=True)
+        self.capabilities = capabilities or Capabilities(
+            logprobs=True, schema=True, seed=True, scoring=scorer is not None, plain=True
+        )
         self.ignored: frozenset[str] = frozenset()
         self._script = script
         self._latency = latency
+        self._scorer = scorer
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` after the simulated latency.
@@ -57,6 +64,20 @@ class ScriptModel:
         if latency > 0:
             await asyncio.sleep(latency)
         return _completion(self._script(request), latency)
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text, at once.
+
+        Raises:
+            Unsupported: if there is no scorer.
+            BaseException: whatever the scorer returned or raised.
+        """
+        if self._scorer is None:
+            raise cannot_score(self.name)
+        scored = self._scorer(request)
+        if isinstance(scored, BaseException):
+            raise scored
+        return scored
 
     async def close(self) -> None:
         """Nothing to give back."""

@@ -17,6 +17,7 @@ from simulator.models.base import Capabilities, Completion, Request, TokenLogpro
 from simulator.models.errors import Malformed, Refused, Unsupported
 from simulator.models.keys import Identity, messages
 from simulator.models.schema import openai_format
+from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
 
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
 URL_VARIABLE: Final = "OPENAI_BASE_URL"
@@ -87,11 +88,21 @@ class OpenAIModel:
             answer = await cast(Any, self._client.chat.completions).create(**body)
         return self._completion(answer, request)
 
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Chat interfaces tell nothing of a given text.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise cannot_score(self.name)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
     def _body(self, request: Request) -> dict[str, Any]:
+        if request.plain:
+            raise cannot_continue(self.name)
         body: dict[str, Any] = {
             "model": self.identity.model,
             "messages": messages(request),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -15,9 +15,12 @@ from simulator.models import keys
 from simulator.models.base import Completion, Request, TokenLogprob
 from simulator.models.errors import Malformed, ModelError, Refused
 from simulator.models.layers import Backend, Layer
+from simulator.models.scoring import Position, Scored, ScoreRequest
 
 # The log holds no infinite numbers; providers write this for tokens that cannot come, too.
 _IMPOSSIBLE = -9999.0
+
+_Answer = TypeVar("_Answer", Completion, Scored)
 
 Recorder = Callable[[ModelCall], object]
 
@@ -39,16 +42,25 @@ class Recorded(Layer):
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request` and record it."""
+        return await self._kept(request, lambda: self.inner.complete(request))
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text and record it."""
+        return await self._kept(request, lambda: self.inner.score(request))
+
+    async def _kept(self, request: Request | ScoreRequest, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         start = self._clock()
         try:
-            completion = await self.inner.complete(request)
+            answer = await send()
         except ModelError as error:
             self._recorder(self._failed(request, error, self._clock() - start))
             raise
-        self._recorder(self._answered(request, completion, self._clock() - start))
-        return completion
+        self._recorder(self._answered(request, answer, self._clock() - start))
+        return answer
 
-    def _answered(self, request: Request, completion: Completion, seconds: float) -> ModelCall:
+    def _answered(
+        self, request: Request | ScoreRequest, answer: Completion | Scored, seconds: float
+    ) -> ModelCall:
         return ModelCall(
             id=next(self._ids),
             episode_id=request.episode_id,
@@ -57,16 +69,16 @@ class Recorded(Layer):
             model=self.name,
             prompt_version=request.prompt_version,
             request=self._request(request),
-            response=response_row(completion),
-            input_tokens=completion.usage.input_tokens,
-            output_tokens=completion.usage.output_tokens,
-            cost=completion.cost,
+            response=scored_row(answer) if isinstance(answer, Scored) else response_row(answer),
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            cost=answer.cost,
             seconds=seconds,
-            attempts=completion.attempts,
-            cached=completion.cached,
+            attempts=answer.attempts,
+            cached=answer.cached,
         )
 
-    def _failed(self, request: Request, error: ModelError, seconds: float) -> ModelCall:
+    def _failed(self, request: Request | ScoreRequest, error: ModelError, seconds: float) -> ModelCall:
         text = error.text if isinstance(error, Malformed | Refused) else ""
         return ModelCall(
             id=next(self._ids),
@@ -85,7 +97,7 @@ class Recorded(Layer):
             error=type(error).__name__,
         )
 
-    def _request(self, request: Request) -> dict[str, Any]:
+    def _request(self, request: Request | ScoreRequest) -> dict[str, Any]:
         row = keys.content(request)
         row["key"] = keys.request_key(self.identity, request)
         row["base_url"] = self.identity.base_url
@@ -105,7 +117,15 @@ def response_row(completion: Completion) -> dict[str, Any]:
     }
 
 
-def _token(token: TokenLogprob) -> list[Any]:
+def scored_row(scored: Scored) -> dict[str, Any]:
+    """A scored text as the log keeps it: of each position offset, token, log-probability and table."""
+    return {
+        "positions": [[each.offset, *_token(each)] for each in scored.positions],
+        "cached_input_tokens": scored.usage.cached_input_tokens,
+    }
+
+
+def _token(token: TokenLogprob | Position) -> list[Any]:
     top = [[other, max(logprob, _IMPOSSIBLE)] for other, logprob in token.top]
     return [token.token, max(token.logprob, _IMPOSSIBLE), top]
 

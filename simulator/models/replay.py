@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from logs import LogReader
 from logs.replay import find_response
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob
 from simulator.models.errors import NotRecorded
 from simulator.models.keys import Identity, combined_key, content_key
+from simulator.models.scoring import Position, Scored, ScoreRequest
+
+_Answer = TypeVar("_Answer", Completion, Scored)
 
 
 class Recordings(Protocol):
@@ -64,6 +67,8 @@ class LogRecordings:
 class ReplayModel:
     """``replay/<run>``: the logged answer to the same messages, parameters, schema and repeat index.
 
+    A text is scored with the logged numbers of the same text, offsets and length of tables.
+
     Which of the run's models had been asked does not matter, so one replayed run serves all seats; only
     where two of them were asked the very same and answered differently, nothing can be replayed.
     """
@@ -72,7 +77,7 @@ class ReplayModel:
         self.run_id = run_id
         self.identity = Identity("replay", run_id)
         self.name = self.identity.name
-        self.capabilities = Capabilities(logprobs=True, schema=True, seed=True)
+        self.capabilities = Capabilities(logprobs=True, schema=True, seed=True, scoring=True, plain=True)
         self.ignored: frozenset[str] = frozenset()
         self._recordings = recordings
         self._asked: Sequence[Identity] | None = None
@@ -83,16 +88,29 @@ class ReplayModel:
         Raises:
             NotRecorded: if the run has none, or two that differ.
         """
+        return self._found(request, completion_of)
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """The logged numbers.
+
+        Raises:
+            NotRecorded: if the run has none, or two that differ.
+        """
+        return self._found(request, scored_of)
+
+    def _found(
+        self, request: Request | ScoreRequest, read: Callable[[Mapping[str, Any]], _Answer]
+    ) -> _Answer:
         if self._asked is None:
             self._asked = self._recordings.identities(self.run_id)
         content = content_key(request)
         keys = {each.name: combined_key(each, content) for each in self._asked}
         found = {name: self._recordings.find_response(self.run_id, key) for name, key in keys.items()}
-        answers = {name: completion_of(response) for name, response in found.items() if response is not None}
+        answers = {name: read(response) for name, response in found.items() if response is not None}
         if not answers:
             raise NotRecorded(self._missing(request))
         first, *others = answers.values()
-        if any(other.text != first.text for other in others):
+        if any(_said(other) != _said(first) for other in others):
             raise NotRecorded(
                 f"run {self.run_id!r} has different answers of {' and '.join(answers)} to one request"
             )
@@ -101,7 +119,7 @@ class ReplayModel:
     async def close(self) -> None:
         """Nothing to give back."""
 
-    def _missing(self, request: Request) -> str:
+    def _missing(self, request: Request | ScoreRequest) -> str:
         if not self._asked:
             return f"no model was asked in run {self.run_id!r}, so there is nothing to replay; check its name"
         return (
@@ -109,6 +127,10 @@ class ReplayModel:
             f"{request.episode_id!r}, turn {request.turn_number}): its messages or parameters differ from "
             "the logged ones. Replay with the seed, data, prompts and options of that run."
         )
+
+
+def _said(answer: Completion | Scored) -> object:
+    return answer.positions if isinstance(answer, Scored) else answer.text
 
 
 def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:
@@ -125,4 +147,14 @@ def completion_of(response: Mapping[str, Any]) -> Completion:
             TokenLogprob(token, logprob, tuple((other, value) for other, value in top))
             for token, logprob, top in response.get("logprobs", ())
         ),
+    )
+
+
+def scored_of(response: Mapping[str, Any]) -> Scored:
+    """The scored text that `record.scored_row` wrote down."""
+    return Scored(
+        positions=tuple(
+            Position(offset=offset, token=token, logprob=logprob, top=tuple((each, n) for each, n in top))
+            for offset, token, logprob, top in response["positions"]
+        )
     )

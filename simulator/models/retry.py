@@ -7,12 +7,15 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.models.base import Completion, Request, Usage
 from simulator.models.errors import Malformed, ModelError
 from simulator.models.layers import Backend, Layer
 from simulator.models.schema import parse
+from simulator.models.scoring import Scored, ScoreRequest
+
+_Answer = TypeVar("_Answer", Completion, Scored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +77,25 @@ class Retried(Layer):
         Raises:
             ModelError: the last attempt's, with attempts, usage and cost of all of them.
         """
+
+        async def send() -> Completion:
+            completion = await self.inner.complete(request)
+            return replace(completion, parsed=_parsed(completion, request))
+
+        return await self._tried(send)
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text; as `complete`."""
+        return await self._tried(lambda: self.inner.score(request))
+
+    async def _tried(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         start = self._clock()
         attempts = malformed = 0
         wasted: list[ModelError] = []
         while True:
             attempts += 1
             try:
-                completion = await self.inner.complete(request)
-                parsed = _parsed(completion, request)
+                answer = await send()
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 wasted.append(error)
@@ -94,8 +108,8 @@ class Retried(Layer):
             else:
                 seconds = self._clock() - start
                 if wasted:
-                    completion = _with_waste(completion, wasted)
-                return replace(completion, parsed=parsed, attempts=attempts, seconds=seconds)
+                    answer = _with_waste(answer, wasted)
+                return replace(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
         """Seconds to wait before the next attempt; None to give up."""
@@ -125,12 +139,12 @@ def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
     error.attempts, error.usage, error.cost = attempts, usage, cost
 
 
-def _with_waste(completion: Completion, wasted: list[ModelError]) -> Completion:
+def _with_waste(answer: _Answer, wasted: list[ModelError]) -> _Answer:
     cost = _known_cost(wasted)
     return replace(
-        completion,
-        usage=sum((each.usage for each in wasted), completion.usage),
-        cost=completion.cost if completion.cost is None else completion.cost + (cost or 0.0),
+        answer,
+        usage=sum((each.usage for each in wasted), answer.usage),
+        cost=answer.cost if answer.cost is None else answer.cost + (cost or 0.0),
     )
 
 

@@ -15,6 +15,7 @@ from simulator.models.base import Capabilities, Completion, Request, TokenLogpro
 from simulator.models.errors import Unsupported
 from simulator.models.keys import Identity, json_schema, messages
 from simulator.models.remote import cut
+from simulator.models.scoring import Scored, ScoreRequest, cannot_score
 
 INSTALL: Final = "pip install 'askback[local]'"
 
@@ -78,6 +79,10 @@ class TransformersModel:
             return await loop.run_in_executor(self._thread, self._generate, request, stop)
         finally:
             stop.set()
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a given text."""
+        raise cannot_score(self.name)
 
     async def close(self) -> None:
         """Stop the thread and drop the weights."""
