@@ -1,7 +1,7 @@
 """What a benchmark package offers the runner, and which packages there are.
 
 The runner plays, stores and scores episodes of any benchmark through this protocol; a new benchmark is a
-package with a `room.py` and one line in `_ROOMS`.
+package with a `room.py` (its `ROOM`), a `run_command.py` (its `score_command`) and one line in `_ROOMS`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Final, Protocol
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Reply, Seat
 
-_ROOMS = {"clarq": "simulator.clarq.room", "handmethat": "simulator.handmethat.room"}
+_ROOMS: Final[Mapping[str, str]] = {
+    "clarq": "simulator.clarq",
+    "handmethat": "simulator.handmethat",
+    "ambibench": "simulator.ambibench",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +114,16 @@ def load_room(name: str) -> Room:
     Raises:
         InputError: if there is none.
     """
+    room: Room = load_part(name, "room").ROOM
+    return room
+
+
+def load_part(name: str, part: str) -> ModuleType:
+    """The module `part` of the benchmark called `name`; nothing else of a benchmark is imported.
+
+    Raises:
+        InputError: if there is no such benchmark.
+    """
     if name not in _ROOMS:
         raise InputError(f"There is no benchmark called {name!r}; there are: {', '.join(_ROOMS)}.")
-    room: Room = import_module(_ROOMS[name]).ROOM
-    return room
+    return import_module(f"{_ROOMS[name]}.{part}")

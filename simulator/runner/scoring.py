@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Protocol
 
 import typer
 
@@ -12,11 +11,7 @@ from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
-
-_SCORERS: Final = {
-    "clarq": "simulator.clarq.run_command",
-    "handmethat": "simulator.handmethat.run_command",
-}
+from simulator.runner.rooms import load_part
 
 
 class Scorer(Protocol):
@@ -46,7 +41,8 @@ def score_command(
     """Score a run again from its logged turns; the new scores are appended to the log."""
     with LogReader(log or default_path()) as reader:
         benchmark = reader.run(run).benchmark
-    if benchmark not in _SCORERS:
-        raise InputError(f"{run} is a run of {benchmark}; there are scorers for {', '.join(_SCORERS)}.")
-    score: Scorer = import_module(_SCORERS[benchmark]).score_command
+    try:
+        score: Scorer = load_part(benchmark, "run_command").score_command
+    except InputError as error:
+        raise InputError(f"{run} cannot be scored here. {error}") from error
     score(run, judge, base_url, budget, as_json, log)

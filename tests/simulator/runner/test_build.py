@@ -9,7 +9,6 @@ from simulator.clarq.seeker_model import ModelSeeker
 from simulator.errors import InputError
 from simulator.models import ModelOptions, ScriptModel
 from simulator.runner.build import Models, build_plan, build_seats, read_script
-from simulator.runner.rooms import load_room
 from simulator.seats import PersonSeat, ScriptSeat, View
 
 
@@ -82,12 +81,6 @@ def test_names_that_mean_nothing(names, message):
 def test_an_unknown_mode_is_refused_before_the_run():
     with pytest.raises(InputError, match="mode"):
         build_seats(ROOM, {"seeker": "openai/a", "provider": "person"}, script_model, {"mode": "talk"})
-
-
-def test_an_unknown_benchmark_is_refused():
-    with pytest.raises(InputError, match="clarq"):
-        load_room("chess")
-    assert load_room("clarq") is ROOM
 
 
 # Scripts

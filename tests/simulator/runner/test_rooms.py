@@ -1,0 +1,37 @@
+"""Which benchmarks there are, and what each brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import simulator
+from logs import LogWriter
+from logs.rows import Run
+from simulator.errors import InputError
+from simulator.runner.rooms import load_part, load_room
+from simulator.runner.scoring import score_command
+
+BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/run_command.py"))
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_has_a_room_and_a_scorer(name):
+    assert load_room(name).name == name
+    assert callable(load_part(name, "run_command").score_command)
+
+
+def test_an_unknown_benchmark_is_refused():
+    with pytest.raises(InputError, match="'chess'; there are: clarq, handmethat"):
+        load_room("chess")
+
+
+def test_a_run_of_an_unknown_benchmark_is_not_scored(tmp_path):
+    log = tmp_path / "log.sqlite"
+    with LogWriter(log, durable=False) as writer:
+        writer.put(Run(id="night", benchmark="chess", setup="L2L", seed=0, config={}))
+    with pytest.raises(
+        InputError, match=r"night cannot be scored here.*'chess'; there are: clarq, handmethat"
+    ):
+        score_command("night", log=log)
