@@ -14,11 +14,12 @@ from logs import LogError, LogReader, LogWriter
 from logs.cli import LogOption, export_command, log_app
 from logs.paths import default_path
 from personas.templates import TemplateError
+from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
-from simulator.clarq.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.clarq.run_command import import_results_command, run_clarq
 from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
+from simulator.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
 from simulator.handmethat.generate_command import generate_command
@@ -68,8 +69,14 @@ cli.add_typer(_train, name="train")
 cli.add_typer(_generate, name="generate")
 cli.add_typer(_stats, name="stats")
 
-CHECKERS.append(Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes))
-REGISTER[handmethat_data.BENCHMARK] = handmethat_data.add_handmethat
+CHECKERS += [
+    Checker(clarq_data.KIND, clarq_data.find_tasks, clarq_data.check_tasks),
+    Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
+]
+REGISTER |= {
+    clarq_data.BENCHMARK: clarq_data.add_clarq,
+    handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
+}
 
 
 @_run.callback()

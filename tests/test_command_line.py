@@ -52,6 +52,7 @@ MISTAKES = [
     ("train clarq-ranker gone.json", ["gone.json"]),
     ("audit provider words.txt", ["words.txt", "JSON"]),
     ("data add clarq words.txt", ["words.txt", "zip"]),
+    ("data add chess words.txt", ["chess", "clarq", "handmethat"]),
     ("score night --log gone.sqlite", ["gone.sqlite", "--log"]),
 ]
 

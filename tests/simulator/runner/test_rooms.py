@@ -31,7 +31,5 @@ def test_a_run_of_an_unknown_benchmark_is_not_scored(tmp_path):
     log = tmp_path / "log.sqlite"
     with LogWriter(log, durable=False) as writer:
         writer.put(Run(id="night", benchmark="chess", setup="L2L", seed=0, config={}))
-    with pytest.raises(
-        InputError, match=r"night cannot be scored here.*'chess'; there are: clarq, handmethat"
-    ):
+    with pytest.raises(InputError, match="night cannot be scored here"):
         score_command("night", log=log)

@@ -1,10 +1,13 @@
-"""`askback check` and `askback data`; `app.py` mounts them. Bad input leaves as `InputError`."""
+"""`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`.
+
+`app.py` mounts them and says which benchmarks' files there are: it adds to `CHECKERS` and `REGISTER`.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -17,12 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from simulator import datasets
-from simulator.clarq.registry import BENCHMARK, register
-from simulator.datasets import Added
 from simulator.errors import InputError
-from trees.checks import RULES, SET_RULES, check_builtin, check_paths
+from trees.checks import RULES, SET_RULES, check_builtin
 from trees.faults import Fault
-from trees.sources import find_task_files, is_task_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,12 @@ class Checker:
     check: Callable[[Sequence[Path]], tuple[Fault, ...]]
 
 
-def _find_tasks(path: Path) -> tuple[Path, ...]:
-    return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
+CHECKERS: list[Checker] = []
+"""The kinds of files `askback check` knows; the first that finds a file gets it."""
 
-
-CHECKERS: list[Checker] = [
-    Checker("ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)", _find_tasks, check_paths),
-]
-"""The kinds of files `askback check` knows; the first that finds a file gets it. `app.py` adds to them."""
+Register = Callable[[Path, str, bool], None]
+REGISTER: dict[str, Register] = {}
+"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether a part will do."""
 
 data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
 
@@ -94,7 +92,7 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
 
 @data_app.command("add")
 def data_add(
-    benchmark: Annotated[str, typer.Argument(help="Whose data: clarq or handmethat.")],
+    benchmark: Annotated[str, typer.Argument(help="Whose data, such as clarq.")],
     path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
     name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
     partial: Annotated[
@@ -130,29 +128,6 @@ def data_remove(name: Annotated[str, typer.Argument(help="The data's name.")]) -
     typer.echo(f"Removed {dataset.name}.")
 
 
-def _add_clarq(path: Path, name: str, partial: bool) -> None:
-    added, reports = register(path, name, partial=partial)
-    _print_added(added)
-    table = Table("language", "tasks", "uncertainties", "depth", "as published")
-    for one in reports:
-        found = one.found
-        agrees = "yes" if not one.differences else "\n".join(one.differences)
-        counts = (_spell(found.uncertainties), _spell(found.depth))
-        table.add_row(one.language, str(found.tasks), *counts, agrees)
-    Console().print(table)
-
-
-REGISTER: dict[str, Callable[[Path, str, bool], None]] = {BENCHMARK: _add_clarq}
-"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether a part will do. `app.py` adds."""
-
-
-def _print_added(added: Added) -> None:
-    if added.changed:
-        typer.echo(f"Registered as {added.dataset.name!r} in {added.dataset.folder}.")
-    else:
-        typer.echo(f"{added.dataset.name!r} holds the same files already; nothing has changed.")
-
-
 def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
     if console.is_terminal:
         for file, some in groupby(faults, key=lambda fault: fault.file):
@@ -185,7 +160,3 @@ def _rules_table() -> Table:
     for set_rule in SET_RULES:
         table.add_row(set_rule.code, set_rule.severity, inspect.getdoc(set_rule.find))
     return table
-
-
-def _spell(counts: Mapping[int, int]) -> str:
-    return ", ".join(f"{value}: {count}" for value, count in counts.items())
