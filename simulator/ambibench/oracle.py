@@ -1,0 +1,189 @@
+"""The learner that nobody can beat: four hypotheses, a uniform prior, labels without noise (spec section 12).
+
+Two readings of the paper. *Bayes-optimal*: say the label that has more of the remaining mass for the
+sentence at hand, and flip a coin where both have the same; so the learner may be certain before it knows the
+task. *Literal*: perfect once one hypothesis is left, chance until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.ambibench.features import PAIRS, Hypothesis, Label, Pair, hypotheses
+from simulator.ambibench.instructions import read_instruction
+from simulator.ambibench.prompt import Example, Prompt
+
+Posterior = Mapping[Hypothesis, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What the learner thinks when label `k` is due.
+
+    Attributes:
+        posterior: each hypothesis of the pair with its probability, labels before `k` seen.
+        p_x: its probability that label `k` is X.
+        p_gold: that label `k` is what it is.
+        identified: whether one hypothesis is left.
+        bayes: expected correctness of the Bayes-optimal reading: 1, 0 or .5.
+        literal: of the literal reading: 1 or .5.
+    """
+
+    k: int
+    posterior: Posterior
+    p_x: float
+    p_gold: float
+    identified: bool
+    bayes: float
+    literal: float
+
+
+class Curve(NamedTuple):
+    """The learner's expectation at k = 1, 2, … over all episodes of setting 4.3.
+
+    Attributes:
+        bayes: accuracy of the Bayes-optimal reading.
+        literal: accuracy of the literal reading.
+        identified: probability that the task is known before example k.
+    """
+
+    bayes: tuple[float, ...]
+    literal: tuple[float, ...]
+    identified: tuple[float, ...]
+
+
+def posterior(pair: Pair, seen: Iterable[Example] = (), told: Hypothesis | None = None) -> Posterior:
+    """The hypotheses' probabilities after labelled examples.
+
+    Args:
+        pair: the two features.
+        seen: examples with their labels.
+        told: what an informative instruction says; the prior is uniform without it.
+
+    Returns:
+        All four hypotheses; those that contradict an example have 0.
+
+    Raises:
+        ValueError: if every hypothesis contradicts an example.
+    """
+    left = _start(pair, told)
+    for example in seen:
+        left = _update(left, example)
+    return _uniform(pair, left)
+
+
+def predictive(belief: Posterior, a: bool, b: bool) -> float:
+    """Probability that a sentence with the coded values `a` and `b` is labelled X."""
+    return sum(mass for one, mass in belief.items() if one.label(a, b) == "X")
+
+
+def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
+    """What the learner thinks at each position of `prompt`; an informative instruction is told."""
+    _, told = read_instruction(prompt.instruction)
+    left, found = _start(prompt.pair, told), []
+    for k, example in enumerate(prompt.examples, start=1):
+        found.append(_belief(k, _uniform(prompt.pair, left), example))
+        left = _update(left, example)
+    return tuple(found)
+
+
+@cache
+def exact_curve(length: int = 20) -> Curve:
+    """The three curves by exact enumeration over what examples can look like.
+
+    By symmetry it does not matter which task is the true one. After each example a set of hypotheses is
+    left; each of the four combinations of values has probability 1/4.
+    """
+    pair: Pair = next(iter(PAIRS))
+    truth, *_ = hypotheses(pair)
+    sets = {frozenset(hypotheses(pair)): Fraction(1)}
+    bayes, literal, identified = [], [], []
+    for _ in range(length):
+        known = sum((mass for left, mass in sets.items() if len(left) == 1), Fraction(0))
+        identified.append(float(known))
+        literal.append(float(known + (1 - known) / 2))
+        gained = Fraction(0)
+        after: dict[frozenset[Hypothesis], Fraction] = {}
+        for (left, mass), (a, b) in product(sets.items(), product((True, False), repeat=2)):
+            agreeing = frozenset(one for one in left if one.label(a, b) == truth.label(a, b))
+            gained += mass / 4 * _correct(Fraction(len(agreeing), len(left)))
+            after[agreeing] = after.get(agreeing, Fraction(0)) + mass / 4
+        bayes.append(float(gained))
+        sets = after
+    return Curve(tuple(bayes), tuple(literal), tuple(identified))
+
+
+def simulated_curve(episodes: int, seed: int, length: int = 20) -> Curve:
+    """The three curves as means over random episodes; they approach `exact_curve`.
+
+    Args:
+        episodes: how many; 100,000 take about a second.
+        seed: of the examples.
+        length: examples per episode.
+    """
+    # Values of feature a and b; the truth is "a is X". A hypothesis (feature, polarity) predicts X or not.
+    a, b = np.random.default_rng(seed).integers(0, 2, size=(2, episodes, length)).astype(bool)
+    left = np.ones((4, episodes), dtype=bool)
+    curves: list[list[float]] = [[], [], []]
+    for k in range(length):
+        says = np.stack([a[:, k], ~a[:, k], b[:, k], ~b[:, k]])
+        remaining = left.sum(axis=0)
+        right = (left & (says == a[:, k])).sum(axis=0)
+        known = remaining == 1
+        correct = np.where(2 * right == remaining, 0.5, 2 * right > remaining)
+        for curve, values in zip(curves, (correct, np.where(known, 1.0, 0.5), known), strict=True):
+            curve.append(float(values.mean()))
+        left &= says == a[:, k]
+    bayes, literal, identified = map(tuple, curves)
+    return Curve(bayes, literal, identified)
+
+
+def best_guess(p_x: float) -> Label | None:
+    """The label with more mass; None if both have the same."""
+    return None if p_x == 0.5 else "X" if p_x > 0.5 else "Y"
+
+
+def expected(found: Sequence[Belief], positions: Sequence[int]) -> float:
+    """Expected number of right answers of the Bayes-optimal learner at `positions` (from 1)."""
+    return sum(found[k - 1].bayes for k in positions)
+
+
+def _start(pair: Pair, told: Hypothesis | None) -> tuple[Hypothesis, ...]:
+    return hypotheses(pair) if told is None else (told,)
+
+
+def _update(left: tuple[Hypothesis, ...], example: Example) -> tuple[Hypothesis, ...]:
+    return tuple(one for one in left if one.label(example.a, example.b) == example.label)
+
+
+def _uniform(pair: Pair, left: tuple[Hypothesis, ...]) -> Posterior:
+    if not left:
+        raise ValueError(f"no hypothesis about {pair} explains these labels")
+    return {one: (1 / len(left) if one in left else 0.0) for one in hypotheses(pair)}
+
+
+def _belief(k: int, before: Posterior, example: Example) -> Belief:
+    p_x = predictive(before, example.a, example.b)
+    p_gold = p_x if example.label == "X" else 1 - p_x
+    identified = max(before.values()) == 1
+    return Belief(
+        k=k,
+        posterior=before,
+        p_x=p_x,
+        p_gold=p_gold,
+        identified=identified,
+        bayes=float(_correct(p_gold)),
+        literal=1.0 if identified else 0.5,
+    )
+
+
+def _correct(p_gold: float | Fraction) -> Fraction:
+    """Expected correctness of saying the more probable label."""
+    return Fraction(1, 2) if 2 * p_gold == 1 else Fraction(2 * p_gold > 1)
