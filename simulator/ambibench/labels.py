@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, isclose
 from typing import Final, Literal
 
 from simulator.ambibench.features import LABELS, Label
@@ -55,7 +55,7 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
     p_x, p_y = merged.get("X", 0.0), merged.get("Y", 0.0)
     rivals = {label: merged[label] for label in LABELS if label in merged} if mode == "forced" else merged
     top = max(rivals.values(), default=0.0)
-    first = [token for token, probability in rivals.items() if probability == top]
+    first = [token for token, probability in rivals.items() if _same(probability, top)]
     # In the published program the first entry wins.
     rule: Tie = "first" if mode == "reference" else tie
     return Reading(
@@ -67,6 +67,11 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
         p_valid=p_x + p_y,
         valid=bool(first) and first[0] in LABELS,
     )
+
+
+def _same(probability: float, top: float) -> bool:
+    # Sums of exponentials: what differs less than this differs by rounding.
+    return isclose(probability, top, rel_tol=1e-12)
 
 
 def _correct(first: Sequence[str], gold: Label, tie: Tie) -> float:
