@@ -101,6 +101,12 @@ def completion(prompt: Prompt, k: int) -> str:
     return _BLANK[prompt.format] + prompt.examples[k - 1].label
 
 
+def finetune_record(prompt: Prompt) -> dict[str, str]:
+    """What is learned from, in the form of finetuning services: the last label completes the rest (5.3)."""
+    last = len(prompt.examples)
+    return {"prompt": shown_text(prompt, last), "completion": completion(prompt, last)}
+
+
 def label_offsets(prompt: Prompt) -> tuple[int, ...]:
     """Where each label stands in `whole_text`: character offsets from 0."""
     return tuple(accumulate(map(len, _pieces(prompt))))

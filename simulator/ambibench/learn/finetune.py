@@ -1,0 +1,135 @@
+"""Finetune a causal language model on this machine: an adapter or all weights.
+
+The loss is the weighted mean of the tokens' cross-entropy: 1 for the completion, `prompt_weight` for the
+prompt. Prompt and completion are tokenised apart, so that the completion begins a token of its own, as it
+does when the model is scored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
+
+from simulator.ambibench.learn.config import TrainConfig
+from simulator.seeds import derive_seed
+
+CURVE: Final = "curve.json"
+SETTINGS: Final = "askback.json"
+Tell = Callable[[int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A record in tokens.
+
+    Attributes:
+        ids: of prompt and completion.
+        weights: of each token in the loss; the first, which nothing predicts, has 0.
+    """
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+def finetune(
+    base: str,
+    records: Sequence[Mapping[str, str]],
+    out: Path,
+    config: TrainConfig,
+    *,
+    told: Mapping[str, Any] | None = None,
+    tell: Tell = lambda done, loss: None,
+) -> list[float]:
+    """Finetune the model in the folder `base` on `records` and save it in the folder `out`.
+
+    `out` then holds the adapter (which names its base) or the whole model, the tokenizer, the losses
+    (``curve.json``), and how it was made (``askback.json``).
+
+    Args:
+        base: a folder, or an id that transformers knows.
+        records: ``prompt`` and ``completion`` each.
+        out: is made; files in it of the same names are replaced.
+        config: how.
+        told: further facts for ``askback.json`` (fold, variant, data seed).
+        tell: is told the number of updates made and the newest loss.
+
+    Returns:
+        The loss of each update.
+    """
+    torch.manual_seed(derive_seed(config.seed, "weights"))
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = _trainable(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
+    encoded = [encode(tokenizer, record, config.prompt_weight) for record in records]
+    losses = _train(model, encoded, config, tell)
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    facts = {"base": base, "examples": len(records), **asdict(config), "rate": config.learning_rate}
+    _write(out / SETTINGS, {**facts, **(told or {})})
+    _write(out / CURVE, {"loss": losses})
+    return losses
+
+
+def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> Encoded:
+    """A record as tokens with their weights in the loss."""
+    prompt = tokenizer(record["prompt"])["input_ids"]
+    completion = tokenizer(record["completion"], add_special_tokens=False)["input_ids"]
+    # A tokenizer that closes every text closes the prompt, too; the completion goes on from it.
+    if prompt and prompt[-1] == tokenizer.eos_token_id:
+        prompt = prompt[:-1]
+    weights = (0.0, *[prompt_weight] * (len(prompt) - 1), *[1.0] * len(completion))
+    return Encoded((*prompt, *completion), weights)
+
+
+def weighted_loss(model: Any, one: Encoded) -> torch.Tensor:
+    """Weighted mean cross-entropy (natural log) of a record's tokens, each predicted from those before."""
+    ids = torch.tensor([one.ids], device=model.device)
+    weights = torch.tensor(one.weights[1:], device=model.device)
+    logits = model(input_ids=ids).logits[0, :-1].float()
+    losses = cross_entropy(logits, ids[0, 1:], reduction="none")
+    return (losses * weights).sum() / weights.sum()
+
+
+def _trainable(model: Any, config: TrainConfig) -> Any:
+    model.config.use_cache = False
+    if config.method == "full":
+        return model
+    from peft import LoraConfig, get_peft_model
+
+    adapter = LoraConfig(
+        r=config.rank, lora_alpha=config.alpha, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+    return get_peft_model(model, adapter)
+
+
+def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Tell) -> list[float]:
+    learned = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=0.0)
+    updates = config.epochs * len(encoded)
+    schedule = get_linear_schedule_with_warmup(optimizer, int(config.warmup * updates), updates)
+    losses: list[float] = []
+    model.train()
+    for epoch in range(config.epochs):
+        order = list(encoded)
+        Random(derive_seed(config.seed, "order", epoch)).shuffle(order)
+        for one in order:
+            loss = weighted_loss(model, one)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(learned, config.clip)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            losses.append(loss.item())
+            tell(len(losses), losses[-1])
+    return losses
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n", encoding="utf-8")
