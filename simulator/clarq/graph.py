@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import monotonic
-from typing import Annotated, Any, Final, Literal, TypedDict, cast, get_args
+from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -32,6 +32,7 @@ from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
+from simulator.runner.turns import make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Background, Frontier, Language, Task
@@ -214,7 +215,7 @@ def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
     text = reply.text.strip()
     if not text:
         raise SeatError("The seeker said nothing.", SEEKER, code="nothing_said")
-    return _turn(table, state, SEEKER, reply, text, _trace(reply), {})
+    return _turn(table, state, SEEKER, reply, text, {}, {})
 
 
 def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
@@ -225,7 +226,7 @@ def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Updat
     """
     before = frontier(table.task, state)
     moved = rules.take_move(before, reply.move, reply.text, table.task.language, multi=table.multi)
-    payload = {**rules.trace(None, before, moved), **_trace(reply)}
+    payload = rules.trace(None, before, moved)
     return _turn(table, state, PROVIDER, reply, moved.text, payload, _given(moved))
 
 
@@ -351,10 +352,6 @@ def _plain(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _trace(reply: Reply) -> dict[str, Any]:
-    return {"trace": dict(reply.trace)} if reply.trace else {}
-
-
 def _given(turn: ProviderTurn) -> Update:
     opens = "0" in turn.give
     return {"opened": True} if opens else {"given": list(turn.give)}
@@ -363,20 +360,11 @@ def _given(turn: ProviderTurn) -> Update:
 def _turn(
     table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
 ) -> tuple[Turn, Update]:
-    seconds = reply.seconds if reply.seconds is not None else monotonic() - state["since"]
-    turn = Turn(
-        episode_id=table.episode_id,
-        number=len(state["lines"]),
-        seat=seat,
-        text=text,
-        payload=payload,
-        key=reply.key,
-        seconds=round(seconds, 4),
-    )
+    number = len(state["lines"])
+    turn = make_turn(table.episode_id, number, seat, reply, text=text, payload=payload, since=state["since"])
     return turn, {"lines": [[seat, text]], "since": monotonic(), **update}
 
 
 async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
     await table.record(turn)
-    after = cast(State, {**state, "lines": state["lines"] + update["lines"]})
-    return Command(update=update, goto=_next(table, after))
+    return Command(update=update, goto=_next(table, state_after(state, update)))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 from time import monotonic
-from typing import Annotated, Any, Final, Literal, TypedDict, cast, get_args
+from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
@@ -33,6 +33,7 @@ from simulator.handmethat.players.listening import Heard, hear, reveals
 from simulator.handmethat.players.spoken import spoken_line
 from simulator.handmethat.playing import Play, Step, as_command
 from simulator.handmethat.task import Task
+from simulator.runner.turns import make_turn, state_after
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Language
@@ -184,7 +185,7 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
     if step.outcome.answer is not None:
         payload["heard"] = step.outcome.answer.key
     update = {"commands": [command], "over": step.over}
-    return _turn(table, state, ROBOT, reply, reply.text.strip(), payload | _trace(reply), update)
+    return _turn(table, state, ROBOT, reply, reply.text.strip(), payload, update)
 
 
 def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
@@ -205,7 +206,7 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
         "expert": heard.answer.text,
         "reveals": list(reveals(table.task, heard, text)),
     }
-    return _turn(table, state, HUMAN, reply, text, payload | _trace(reply), {})
+    return _turn(table, state, HUMAN, reply, text, payload, {})
 
 
 def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
@@ -335,35 +336,15 @@ def _moves(state: State, seat: str) -> int:
     return max(spoken - 1, 0) if seat == HUMAN else spoken
 
 
-def _trace(reply: Reply) -> dict[str, Any]:
-    return {"trace": dict(reply.trace)} if reply.trace else {}
-
-
 def _turn(
     table: Table, state: State, seat: str, reply: Reply, text: str, payload: dict[str, Any], update: Update
 ) -> tuple[Turn, Update]:
-    seconds = reply.seconds if reply.seconds is not None else monotonic() - state["since"]
-    turn = Turn(
-        episode_id=table.episode_id,
-        number=len(state["lines"]),
-        seat=seat,
-        text=text,
-        payload=payload,
-        key=reply.key,
-        seconds=round(seconds, 4),
-    )
+    number = len(state["lines"])
+    turn = make_turn(table.episode_id, number, seat, reply, text=text, payload=payload, since=state["since"])
     line = [seat, payload["kind"], text, payload.get("outcome", "")]
     return turn, {"lines": [line], "since": monotonic(), **update}
 
 
 async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
     await table.record(turn)
-    after = cast(
-        State,
-        {
-            **state,
-            "lines": state["lines"] + update["lines"],
-            "over": update.get("over", state["over"]),
-        },
-    )
-    return Command(update=update, goto=_next(table, after))
+    return Command(update=update, goto=_next(table, state_after(state, update)))

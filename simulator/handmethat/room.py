@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph.state import StateGraph
 
-from logs.rows import Ending, Item, Judgment, Score, Setup, Turn, content_hash
-from simulator.errors import SeatError
+from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.handmethat import graph, show
 from simulator.handmethat.playing import Options, Play
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
@@ -20,11 +17,11 @@ from simulator.handmethat.seating import seat_for
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import HumanView, Replay, RobotView
 from simulator.models import ChatModel
+from simulator.runner.graph_room import GraphRoom, Take
 from simulator.runner.rooms import Live
-from simulator.seats import Reply, Seat
+from simulator.seats import Seat
 from trees import Language
 
-# Graph steps: instruction and last words, and a command or a question with its answer per move.
 _STEPS_PER_MOVE = 2
 _OTHER_STEPS = 6
 
@@ -36,15 +33,11 @@ class Posed(NamedTuple):
     language: Language
 
 
-class HandMeThatRoom:
+class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`. Its items are `Posed`."""
 
     name = BENCHMARK
     seats: tuple[str, ...] = (graph.ROBOT, graph.HUMAN)
-
-    @cached_property
-    def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        return graph.build_graph().compile()
 
     def item_row(self, item: Posed) -> Item:
         """The task as a row of the log; in another language than English it is another item."""
@@ -64,42 +57,29 @@ class HandMeThatRoom:
         """See `seating.seat_for`."""
         return seat_for(seat, name, models, options)
 
-    def setup(self, kinds: Mapping[str, str]) -> Setup:
-        """First letter the robot's side, second the human's; H a person, L anybody else."""
-        letters = ("H" if kinds[seat] == "person" else "L" for seat in self.seats)
-        return cast(Setup, "2".join(letters))
-
     def rebuild(self, turns: Sequence[Turn]) -> graph.State:
         """The episode's state after `turns`."""
         return graph.rebuild(turns)
 
-    async def advance(self, live: Live, state: graph.State) -> graph.State:
-        """Play until the episode ends or a person is due."""
-        table = self.table(live)
-        limit = _STEPS_PER_MOVE * table.play.options.limit + _OTHER_STEPS
-        config: RunnableConfig = {"recursion_limit": limit}
-        output = await self._graph.ainvoke(state, config, context=table, version="v2")
-        return cast(graph.State, output.value)
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """See `graph.build_graph`."""
+        return graph.build_graph()
 
-    def accept(self, live: Live, state: graph.State, seat: str, reply: Reply) -> Turn:
-        """A person's reply as a turn.
+    def steps(self, table: graph.Table) -> int:
+        """Instruction and last words, and a command or a question with its answer per move."""
+        return _STEPS_PER_MOVE * table.play.options.limit + _OTHER_STEPS
 
-        Raises:
-            SeatError: if it is not that seat's turn or the reply breaks the rules.
-        """
-        if self.due(live, state) != seat:
-            raise SeatError(f"It is not the {seat}'s turn.", seat)
-        take = graph.robot_turn if seat == graph.ROBOT else graph.answer_turn
-        return take(self.table(live), state, reply)[0]
+    def take(self, seat: str) -> Take[graph.Table, graph.State]:
+        """What makes a turn of a reply of `seat`."""
+        return graph.robot_turn if seat == graph.ROBOT else graph.answer_turn
 
     def due(self, live: Live, state: graph.State) -> str | None:
         """The seat that is to move."""
         return graph.due(state)
 
-    def ending(self, live: Live, state: graph.State) -> Ending | None:
+    def status(self, live: Live, state: graph.State) -> Literal["completed", "truncated"] | None:
         """Completed by success or a stop, truncated at the limit."""
-        status = graph.ending(state)
-        return Ending(episode_id=live.episode.id, status=status) if status else None
+        return graph.ending(state)
 
     def view(
         self, live: Live, state: graph.State, seat: str, ending: Ending | None, warning: str | None

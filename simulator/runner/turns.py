@@ -1,0 +1,56 @@
+"""What every graph does with a reply: it becomes a turn for the log and an update of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any, TypeVar, cast
+
+from logs.rows import Turn
+from simulator.seats import Reply
+
+StateT = TypeVar("StateT", bound=Mapping[str, Any])
+
+
+def make_turn(
+    episode_id: str,
+    number: int,
+    seat: str,
+    reply: Reply,
+    *,
+    text: str,
+    payload: Mapping[str, Any],
+    since: float,
+) -> Turn:
+    """A reply as a turn of the log; its trace, if it has one, becomes part of the payload.
+
+    Args:
+        episode_id: the episode.
+        number: of the turn.
+        seat: who moved.
+        reply: what came from there; an empty one for words that nobody was asked for (a greeting).
+        text: what counts as said.
+        payload: what the benchmark logs with it.
+        since: when the seat became due (seconds, monotonic). It took the time from then on, unless it has
+            measured that itself.
+    """
+    seconds = monotonic() - since if reply.seconds is None else reply.seconds
+    trace = {"trace": dict(reply.trace)} if reply.trace else {}
+    return Turn(
+        episode_id=episode_id,
+        number=number,
+        seat=seat,
+        text=text,
+        payload={**payload, **trace},
+        key=reply.key,
+        seconds=round(seconds, 4),
+    )
+
+
+def state_after(state: StateT, update: Mapping[str, Any]) -> StateT:
+    """The state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
+
+    Lists are appended, as the states' reducers do; everything else is replaced.
+    """
+    changed = {key: state[key] + value if isinstance(value, list) else value for key, value in update.items()}
+    return cast(StateT, {**state, **changed})
