@@ -1,0 +1,389 @@
+"""Where people come in: who gets a place, what became of it, and with which code they leave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from logs import LogConflict, LogReader, LogWriter, erase_participant, load_key
+from logs.rows import Event, Item, Participant, Run
+from simulator.errors import ConflictError, InputError
+from simulator.seeds import derive_seed
+from simulator.studies.admission import Admission, Code, Completion, completion_of
+from simulator.studies.files import Study
+from simulator.studies.ledger import assignment_row, place_id, read_places, written
+from simulator.studies.people import Person, recognise, took_part_elsewhere
+from simulator.studies.progress import StudyProgress, progress_of
+from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
+
+REFUSED: Final = "study.refused"
+CAME_BACK: Final = "study.came_back"
+
+
+class StudyDesk:
+    """One study on one log. Several desks, in one process or many, may serve the same study.
+
+    Places are numbered, and of two desks that give the same number the log lets one have it; the other
+    looks again. So whoever gives a place knows of every other one.
+
+    Args:
+        log: a durable writer; `reader` reads the same file.
+        cells: the design, if the room makes it; default: the study's conditions.
+        clock: tells the present time.
+
+    Raises:
+        InputError: if the design is empty, or the numbers of participants do not fit it.
+    """
+
+    def __init__(
+        self,
+        log: LogWriter,
+        reader: LogReader,
+        study: Study,
+        cells: Sequence[Cell] | None = None,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.study = study
+        self.quota: Quota = quota_of(study, cells)
+        self._log = log
+        self._reader = reader
+        self._clock = clock
+        self._stale_after = timedelta(minutes=study.stale_after_minutes)
+        self._lock = asyncio.Lock()
+        self._opened = False
+
+    async def open(self) -> None:
+        """Write the study into the log, as it will be to its end. Opening it again does nothing.
+
+        Raises:
+            InputError: if the log has a study of that name with other content.
+        """
+        if self._opened:
+            return
+        study, quota = self.study, self.quota
+        config = {
+            "study": study.to_json(),
+            "study_hash": study.content_hash,
+            "seats": {study.seat: "person"},
+            "wanted": {cell_name(cell): count for cell, count in quota.wanted.items()},
+            "cells": [cell_name(cell) for cell in quota.cells],
+            "planned": quota.total,
+        }
+        run = Run(
+            id=study.run_id, benchmark=study.benchmark, setup=study.setup, seed=study.seed, config=config
+        )
+        try:
+            await self._log.write(run)
+        except LogConflict:
+            raise InputError(
+                f"study {study.id!r} has been opened with another content: once open, a study stays as it "
+                "is. Undo the change, or give the changed study an id of its own; whoever took part in the "
+                "first one is kept out of it."
+            ) from None
+        # The study itself, whole: what its assignments point to, and what one cites.
+        item = Item(
+            hash=study.content_hash,
+            benchmark="study",
+            name=study.id,
+            language=study.language,
+            data=study.to_json(),
+        )
+        await self._log.write(item)
+        self._opened = True
+
+    async def admit(self, who: Mapping[str, str] | str, language: str | None = None) -> Admission:
+        """Let somebody in, once: whoever comes again gets the place they have, as the study's policy says.
+
+        Somebody who is done and may do more sets gets another place.
+
+        Args:
+            who: the parameters of the URL they came by, or the server's own key for them.
+            language: of the pages they see; default: the study's.
+
+        Raises:
+            InputError: if the study was changed after it was opened.
+        """
+        await self.open()
+        person = recognise(self.study, load_key(self._reader.path), who)
+        if person is None:
+            return await self._refuse("no_identity")
+        async with self._lock:
+            mine = self._mine(person.participant)
+            if mine and not self._may_have_another(mine):
+                return await self._come_back(mine)
+            if took_part_elsewhere(self._reader, self.study, person.participant):
+                return await self._refuse("excluded", person.participant)
+            return await self._give(person, language or self.study.language, mine)
+
+    async def come_back(self, participant: str) -> Admission:
+        """What somebody who was let in before may do now: after a reload, or a lost connection.
+
+        Raises:
+            ConflictError: if the person never had a place here.
+        """
+        async with self._lock:
+            return await self._come_back(self._required(participant))
+
+    async def started(self, participant: str) -> Admission:
+        """The person begins their set (consent given, instructions read); again changes nothing.
+
+        Returns:
+            Their place, now started; or why they may not begin.
+
+        Raises:
+            ConflictError: if the person never had a place here.
+        """
+        async with self._lock:
+            mine = self._required(participant)
+            place = mine[-1]
+            if place.state == "expired":
+                admission = await self._come_back(mine)
+                if not admission.placed or admission.place is None:
+                    return admission
+                place = admission.place
+            if not place.live:
+                return Admission(code="already", participant=participant, place=place)
+            if place.state == "reserved":
+                place = await self._move(replace(place, started_at=self._clock()), "started")
+            return Admission(code="resumed", participant=participant, place=place)
+
+    async def completed(self, participant: str) -> Completion:
+        """The person has done their set, late or in time; again changes nothing.
+
+        Raises:
+            ConflictError: if the person has left, or never had a place here.
+        """
+        return await self._end(participant, "completed")
+
+    async def screened_out(self, participant: str, reason: str = "") -> Completion:
+        """The person does not qualify (a comprehension check failed, …); the place is free again.
+
+        Raises:
+            ConflictError: if the person is done already, or never had a place here.
+        """
+        return await self._end(participant, "screened_out", reason)
+
+    async def returned(self, participant: str, reason: str = "") -> Completion:
+        """The person stops before the end; what they did stays, the place is free again.
+
+        Raises:
+            ConflictError: if the person is done already, or never had a place here.
+        """
+        return await self._end(participant, "returned", reason)
+
+    async def withdrawn(self, participant: str) -> Completion:
+        """The person takes their consent back: everything of theirs in the log is erased for good.
+
+        That is what they said and who they are, in all studies on this log. A receipt is left, and the
+        place is free again.
+
+        Raises:
+            ConflictError: if the person never had a place here.
+        """
+        completion = await self._end(participant, "withdrawn")
+        await self._log.aflush()
+        reason = f"consent withdrawn in study {self.study.id}"
+        await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
+        return completion
+
+    def completion(self, participant: str) -> Completion:
+        """The code that the person leaves with, as things stand, and where they go with it.
+
+        Raises:
+            ConflictError: if the person has not come to an end, or never had a place here.
+        """
+        mine = self._required(participant)
+        if any(place.state == "completed" for place in mine):
+            return completion_of(self.study, "complete")
+        if mine[-1].live:
+            raise ConflictError(f"{participant} has not finished study {self.study.id!r} yet.")
+        screened_out = mine[-1].state == "screened_out"
+        return completion_of(self.study, "screened_out" if screened_out else "returned")
+
+    def ledger(self) -> tuple[Place, ...]:
+        """Every place given so far, in the order given."""
+        return read_places(self._reader, self.study.run_id)
+
+    def progress(self) -> StudyProgress:
+        """Counts by cell and state, times and pay."""
+        refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
+        return progress_of(self.study, self.quota, self.ledger(), [one.details["code"] for one in refused])
+
+    # Giving places
+
+    async def _give(self, person: Person, language: str, mine: Sequence[Place]) -> Admission:
+        participant = person.participant
+        while True:
+            now = self._clock()
+            places = await self._fresh(now)
+            theirs = [place for place in places if place.participant == participant]
+            if len(theirs) > len(mine):
+                # Let in by another desk at the same moment.
+                return await self._come_back(theirs)
+            number = _next_number(places)
+            cell = choose(
+                self.quota,
+                places,
+                now=now,
+                stale_after=self._stale_after,
+                seed=derive_seed(self.study.seed, "cell", number),
+                had=[place.cell for place in mine if place.cell],
+            )
+            if cell is None:
+                return await self._refuse("full", participant)
+            await self._introduce(person, language)
+            place = Place(
+                id=place_id(self.study.run_id, number),
+                number=number,
+                participant=participant,
+                state="reserved",
+                cell=cell,
+                seed=derive_seed(self.study.seed, "set", number, 0),
+                attempt=0,
+                since=now,
+                moved_at=now,
+            )
+            if (given := await self._claim(place)) is not None:
+                break
+        if took_part_elsewhere(self._reader, self.study, participant):
+            # Let in by two studies at the same moment: the first one holds.
+            await self._move(given, "returned", reason="excluded")
+            return await self._refuse("excluded", participant)
+        return Admission(code="admitted", participant=participant, place=given)
+
+    async def _introduce(self, person: Person, language: str) -> None:
+        with suppress(LogConflict):  # known already, by another language
+            await self._log.write(Participant(id=person.participant, language=language))
+        for identity in person.identities:
+            await self._log.write(identity)
+
+    async def _come_back(self, mine: Sequence[Place]) -> Admission:
+        place, resume = mine[-1], self.study.resume
+
+        def told(code: Code, place: Place) -> Admission:
+            return Admission(code=code, participant=place.participant, place=place)
+
+        if not (place.live or place.state == "expired"):
+            return told("already", place)
+        begun = place.started_at is not None
+        await self._note(CAME_BACK, place)
+        oldest = resume.max_age_minutes
+        if begun and oldest is not None and self._clock() - place.since > timedelta(minutes=oldest):
+            return told("too_late", await self._expire(place, "too late"))
+        if begun and resume.policy == "block":
+            return told("blocked", await self._expire(place, "came back"))
+        if place.state == "expired":
+            revived = await self._revive(place)
+            if revived is None:
+                return told("expired", place)
+            place = revived
+        if begun and resume.policy == "restart":
+            return told("restarted", await self._restart(place))
+        return told("resumed", place)
+
+    async def _revive(self, old: Place) -> Place | None:
+        """A new place that goes on from one whose time ran out; None if its cell has no room left."""
+        while True:
+            now = self._clock()
+            places = await self._fresh(now)
+            newest = [place for place in places if place.participant == old.participant][-1]
+            if newest.id != old.id:
+                return newest
+            if old.cell is None or not has_room(
+                self.quota, places, old.cell, now=now, stale_after=self._stale_after
+            ):
+                return None
+            number = _next_number(places)
+            state: State = "started" if old.started_at else "reserved"
+            id = place_id(self.study.run_id, number)
+            place = replace(old, id=id, number=number, state=state, continues=old.id)
+            if (given := await self._claim(place)) is not None:
+                return given
+
+    async def _restart(self, place: Place) -> Place:
+        attempt = place.attempt + 1
+        seed = derive_seed(self.study.seed, "set", place.number, attempt)
+        return await self._move(replace(place, attempt=attempt, seed=seed, started_at=None), "reserved")
+
+    async def _fresh(self, now: datetime) -> tuple[Place, ...]:
+        """All places, after those that have gone stale were taken back."""
+        places = self.ledger()
+        stale = [place for place in places if place.stale(now, self._stale_after)]
+        for place in stale:
+            await self._expire(place, "stale")
+        return self.ledger() if stale else places
+
+    # Writing
+
+    async def _end(self, participant: str, state: State, reason: str = "") -> Completion:
+        async with self._lock:
+            place = self._required(participant)[-1]
+            if place.state != state:
+                place = await self._move(place, state, reason=reason)
+            if place.state != state:
+                raise ConflictError(
+                    f"{participant} cannot be marked as {state} in study {self.study.id!r}: "
+                    f"their place is {place.state}."
+                )
+        return self.completion(participant)
+
+    async def _expire(self, place: Place, reason: str) -> Place:
+        return await self._move(place, "expired", reason=reason) if place.live else place
+
+    async def _claim(self, place: Place) -> Place | None:
+        """Write a new place; None if another desk was first with its number."""
+        try:
+            return await self._move(place, place.state)
+        except LogConflict:
+            return None
+
+    async def _move(self, place: Place, state: State, reason: str = "") -> Place:
+        """Write the place's next state; how it stands then, which is as before if that cannot be."""
+        row = assignment_row(
+            replace(place, state=state),
+            run_id=self.study.run_id,
+            item_hash=self.study.content_hash,
+            now=self._clock(),
+            reason=reason,
+        )
+        await self._log.write(row)
+        return next(there for there in self._mine(place.participant) if there.id == place.id)
+
+    async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
+        # Of somebody who gets no place nothing is kept but that they came.
+        event = Event(kind=REFUSED, run_id=self.study.run_id, details={"code": code})
+        await self._log.write(replace(event, created_at=written(self._clock())))
+        return Admission(code=code, participant=participant)
+
+    async def _note(self, kind: str, place: Place) -> None:
+        event = Event(
+            kind=kind,
+            run_id=self.study.run_id,
+            participant_id=place.participant,
+            details={"place": place.id, "policy": self.study.resume.policy, "attempt": place.attempt},
+            created_at=written(self._clock()),
+        )
+        await self._log.write(event)
+
+    # Reading
+
+    def _mine(self, participant: str) -> tuple[Place, ...]:
+        return read_places(self._reader, self.study.run_id, participant)
+
+    def _required(self, participant: str) -> tuple[Place, ...]:
+        mine = self._mine(participant)
+        if not mine:
+            raise ConflictError(f"{participant} has no place in study {self.study.id!r}: let them in first.")
+        return mine
+
+    def _may_have_another(self, mine: Sequence[Place]) -> bool:
+        return mine[-1].state == "completed" and len(mine) < self.study.sets_per_participant
+
+
+def _next_number(places: Sequence[Place]) -> int:
+    return 1 + max((place.number for place in places), default=0)

@@ -1,0 +1,356 @@
+"""Study files: YAML, one study per file, checked by `askback check`.
+
+::
+
+    id: ambibench-examples
+    title: Finding the pattern
+    benchmark: ambibench
+    language: en
+    seat: participant
+    settings: {setting: multiple}           # whatever the benchmark's room reads
+    conditions: [subject, location]         # left out: the room makes them; finer ones: subject/arrow/x
+    participants: 96                        # or one number per condition: {subject: 16, location: 16}
+    pay: {amount: 2.0, currency: USD, minutes: 10}
+    completion_codes: {complete: C1ABCDEF, screened_out: C2ABCDEF, returned: C3ABCDEF}
+    completion_url: https://app.prolific.com/submissions/complete?cc={code}
+
+Scalars are taken as written, so a code such as 0123 need not be quoted; within ``settings`` they have the
+types of YAML. What the other keys mean stands with `Study`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from logs.rows import Json, Setup, content_hash
+from simulator.errors import InputError
+from simulator.runner.rooms import load_room
+from trees.faults import Fault
+
+KIND: Final = "study files (.yaml or .yml with the key benchmark)"
+SUFFIXES: Final = (".yaml", ".yml")
+CHECKS: Final[dict[str, Callable[[Study], None]]] = {}
+"""What a benchmark's room has to say of a study's conditions and settings, by benchmark: an `InputError`."""
+
+_Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+_Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
+_Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
+# A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
+_Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pay(_Part):
+    """What a participant is paid for one set.
+
+    Attributes:
+        amount: in units of `currency`.
+        currency: three letters, ISO 4217.
+        minutes: how long a set is said to take.
+    """
+
+    amount: PositiveFloat
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+    minutes: PositiveFloat
+
+
+class Codes(_Part):
+    """What a participant hands in where they came from, by how it ended."""
+
+    complete: _Code | None = None
+    screened_out: _Code | None = None
+    returned: _Code | None = None
+
+
+class Resume(_Part):
+    """What happens when somebody comes back to a set that they have begun.
+
+    Attributes:
+        policy: ``resume``: they go on where they were; ``restart``: they get a new set in the same
+            condition; ``block``: it is over.
+        max_age_minutes: so long after the place was given it is over in any case; None: never.
+    """
+
+    policy: Literal["resume", "restart", "block"] = "resume"
+    max_age_minutes: PositiveFloat | None = None
+
+
+class Study(_Part):
+    """A study as its file says it.
+
+    Attributes:
+        id: its name in the log (`run_id`) and in links.
+        title: shown to participants.
+        benchmark: whose room makes the items.
+        language: of the participants' pages.
+        seat: the seat the participant sits in.
+        setup: who sits where, as in `logs.rows.Run`.
+        settings: what the room reads; nothing here looks into it.
+        conditions: cells of the design; empty: the room makes them.
+        participants: people wanted, in all (spread evenly over the conditions) or by condition. Not
+            together with `judgments_per_item`, but one of them.
+        judgments_per_item: each condition is an item, which so many people are to see.
+        sets_per_participant: the most sets one person may do; never two of one condition.
+        pay: what a set is worth; None: nothing.
+        completion_codes: see `Codes`.
+        completion_url: where a participant goes at the end, https only; ``{code}`` in it becomes the code.
+        resume: see `Resume`.
+        stale_after_minutes: a place whose holder has not moved for so long is given to somebody else.
+        exclude: studies whose participants may not take part; None: every other study of the benchmark.
+        identity: URL parameters that say who comes; the first one names the person.
+        require_identity: nobody takes part without the first of them.
+        texts: the study's own texts (consent, instructions, …) in place of the room's.
+        seed: every random choice of the study descends from it.
+    """
+
+    id: _Name
+    title: _Text
+    benchmark: _Text
+    language: Literal["en", "zh"] = "en"
+    seat: _Text
+    setup: Setup = "H2L"
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    conditions: tuple[_Condition, ...] = ()
+    participants: PositiveInt | dict[str, PositiveInt] | None = None
+    judgments_per_item: PositiveInt | None = None
+    sets_per_participant: PositiveInt = 1
+    pay: Pay | None = None
+    completion_codes: Codes = Codes()
+    completion_url: str | None = None
+    resume: Resume = Resume()
+    stale_after_minutes: PositiveFloat = 60.0
+    exclude: tuple[_Name, ...] | None = None
+    identity: tuple[_Text, ...] = Field(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), min_length=1)
+    require_identity: bool = False
+    texts: dict[str, _Text] = Field(default_factory=dict)
+    seed: int = 0
+
+    @field_validator("participants", mode="before")
+    @classmethod
+    def _participants(cls, value: Any) -> Any:
+        counts = value.values() if isinstance(value, Mapping) else (value,)
+        if value is not None and not (
+            counts and all(str(count).isdecimal() and int(count) for count in counts)
+        ):
+            raise ValueError("must be a whole number from 1, or one for each condition")
+        return value
+
+    @field_validator("conditions", "identity")
+    @classmethod
+    def _different(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := [name for name in dict.fromkeys(value) if value.count(name) > 1]:
+            raise ValueError(f"{', '.join(twice)} stands there twice")
+        return value
+
+    @field_validator("completion_url")
+    @classmethod
+    def _https(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith("https://"):
+            raise ValueError("must begin with https://, since it carries the completion code")
+        return value
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.participants is None) == (self.judgments_per_item is None):
+            raise ValueError("give either participants or judgments_per_item")
+        if isinstance(self.participants, dict) and self.conditions:
+            unknown = [name for name in self.participants if not _has_prefix(self.conditions, name)]
+            if unknown:
+                raise ValueError(
+                    f"participants names {', '.join(unknown)}, which is not among the conditions"
+                )
+        return self
+
+    @property
+    def run_id(self) -> str:
+        """The run that the study's rows belong to."""
+        return run_id(self.id)
+
+    @property
+    def content_hash(self) -> str:
+        """sha256 of what the file says; comments, order and layout do not count."""
+        return content_hash(self.to_json())
+
+    def to_json(self) -> Json:
+        """What the file says: the keys given, without those that were left out."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+def run_id(study_id: str) -> str:
+    """The run of the study called `study_id`."""
+    return f"study-{study_id}"
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study file.
+
+    Raises:
+        InputError: names file, line, field and what is wrong.
+    """
+    study, faults = _scan(Path(path))
+    if study is None:
+        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
+        raise InputError(f"{faults[0]}{more}")
+    return study
+
+
+def find_studies(path: Path) -> tuple[Path, ...]:
+    """The study files in a folder and the folders below; a file itself if it is one."""
+    if path.is_file():
+        return (path,) if _is_study(path) else ()
+    files = path.rglob("*") if path.is_dir() else ()
+    return tuple(sorted(file for file in files if file.is_file() and _is_study(file)))
+
+
+def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
+    """All faults of study files, and ids that stand in two of them."""
+    faults: list[Fault] = []
+    first: dict[str, Path] = {}
+    for file in files:
+        study, found = _scan(file)
+        faults += found
+        if study is None:
+            continue
+        if (other := first.setdefault(study.id, file)) != file:
+            faults.append(Fault(str(file), study.id, 0, "id", f"{other} has the same id"))
+        if problem := _refusal(study):
+            faults.append(Fault(str(file), study.id, 0, "study", problem))
+    return tuple(sorted(faults))
+
+
+def _refusal(study: Study) -> str:
+    """What the benchmark's room has against a study; empty if nothing."""
+    try:
+        room = load_room(study.benchmark)
+        if study.seat not in room.seats:
+            return f"seat: {study.benchmark} has no seat {study.seat!r}; there are: {', '.join(room.seats)}"
+        if study.benchmark in CHECKS:
+            CHECKS[study.benchmark](study)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _is_study(file: Path) -> bool:
+    if file.suffix.lower() not in SUFFIXES:
+        return False
+    # Looked for in the text, so that a file whose YAML is broken is known for what it is, too.
+    with file.open("rb") as opened:
+        return any(line.startswith(b"benchmark:") for line in opened)
+
+
+def _has_prefix(conditions: Sequence[str], name: str) -> bool:
+    return any(f"{condition}/".startswith(f"{name}/") for condition in conditions)
+
+
+def _scan(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
+    """The study in a file, or what is wrong with it."""
+
+    def fault(line: int, message: str, name: str = "") -> Fault:
+        return Fault(str(path), name, line, "format", message)
+
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=_Loader)
+    except (OSError, UnicodeDecodeError) as error:
+        return None, (fault(0, str(error)),)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return None, (fault(mark.line + 1 if mark else 0, f"not YAML: {error.problem}"),)
+    except yaml.YAMLError as error:
+        return None, (fault(0, f"not YAML: {error}"),)
+    if not isinstance(node, yaml.MappingNode):
+        return None, (fault(1, f"a study is a mapping with the keys {', '.join(Study.model_fields)}"),)
+    lines: dict[str, int] = {"": 1}
+    twice: list[tuple[int, str]] = []
+    value = _plain(node, "", lines, twice)
+    name = str(value.get("id") or "")
+    faults = [fault(line, f"key {key!r} stands twice", name) for line, key in twice]
+    try:
+        study = Study.model_validate(value)
+    except ValidationError as error:
+        faults += [fault(line, message, name) for line, message in _messages(error, lines)]
+        return None, tuple(sorted(faults))
+    return (None, tuple(faults)) if faults else (study, ())
+
+
+class _Loader(yaml.SafeLoader):
+    """Leaves dates as the texts they are: JSON has none."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        letter: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _plain(node: yaml.Node, place: str, lines: dict[str, int], twice: list[tuple[int, str]]) -> Any:
+    """The node's value; notes the line of every place, and doubled keys."""
+    lines.setdefault(place, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _plain(child, _join(place, str(number)), lines, twice) for number, child in enumerate(node.value)
+        ]
+    if isinstance(node, yaml.MappingNode):
+        result: dict[str, Any] = {}
+        for key_node, child in node.value:
+            key, line = str(key_node.value), key_node.start_mark.line + 1
+            if key in result:
+                twice.append((line, key))
+            lines[_join(place, key)] = line
+            result[key] = _plain(child, _join(place, key), lines, twice)
+        return result
+    if place.startswith("settings.") or node.tag.endswith(":null"):
+        return _Loader("").construct_object(node)
+    return node.value
+
+
+def _join(place: str, part: str) -> str:
+    return f"{place}.{part}" if place else part
+
+
+def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Line and sentence of each field that is wrong, one for each."""
+    told: set[str] = set()
+    for fault in error.errors():
+        place = where = ".".join(str(part) for part in fault["loc"])
+        while where and where not in lines:
+            where = where.rpartition(".")[0]
+        if (field := place if fault["type"] in ("missing", "extra_forbidden") else where) in told:
+            continue
+        told.add(field)
+        yield lines[where], _message(fault["type"], place, where, fault["msg"])
+
+
+def _message(kind: str, place: str, where: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        known: dict[str, Any] = {"": Study, "pay": Pay, "completion_codes": Codes, "resume": Resume}
+        parent, _, key = place.rpartition(".")
+        names = list(known[parent].model_fields)
+        near = difflib.get_close_matches(key, names, n=1)
+        return f"unknown key {place!r}; " + (
+            f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+        )
+    if kind == "missing":
+        return f"key {place!r} is missing"
+    message = message.removeprefix("Value error, ").replace("tuple", "list")
+    message = message[:1].lower() + message[1:]
+    return f"{where}: {message}" if where else message

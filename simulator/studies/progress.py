@@ -1,0 +1,99 @@
+"""How a study stands: counts by cell and state, time on task, pay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from simulator.studies.files import Study
+from simulator.studies.quota import STATES, Cell, Place, Quota, State
+
+
+@dataclass(frozen=True, slots=True)
+class CellProgress:
+    """One cell with a wanted number.
+
+    Attributes:
+        states: places by state.
+        finer: completed and live places by finest cell within it.
+    """
+
+    cell: Cell
+    wanted: int
+    states: Mapping[State, int]
+    finer: Mapping[Cell, int]
+
+    @property
+    def open(self) -> int:
+        """Places that could still be given, if nobody drops out."""
+        return max(0, self.wanted - sum(self.states[state] for state in ("completed", "reserved", "started")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyProgress:
+    """A study as a whole.
+
+    Attributes:
+        cells: in the order of the design.
+        states: places by state, those of erased people (``withdrawn``) included.
+        late: completed after their time had run out.
+        refused: who got no place, by the code they were told.
+        median_minutes: from beginning to completion; None before the first completion.
+        hourly_pay: what the median comes to per hour, in the study's currency.
+        spent: pay of the completed places.
+        committed: pay of the completed and the live ones.
+    """
+
+    wanted: int
+    cells: tuple[CellProgress, ...]
+    states: Mapping[State, int]
+    late: int
+    refused: Mapping[str, int]
+    median_minutes: float | None
+    hourly_pay: float | None
+    spent: float
+    committed: float
+
+
+def progress_of(
+    study: Study, quota: Quota, places: Sequence[Place], refused: Iterable[str] = ()
+) -> StudyProgress:
+    """How `study` stands after `places`."""
+    amount = study.pay.amount if study.pay else 0.0
+    states = _states(places)
+    minutes = _median_minutes(places)
+    done, live = states["completed"], states["reserved"] + states["started"]
+    return StudyProgress(
+        wanted=quota.total,
+        cells=tuple(_cell(quota, coarse, places) for coarse in quota.wanted),
+        states=states,
+        late=sum(place.late for place in places),
+        refused=dict(Counter(refused)),
+        median_minutes=minutes,
+        hourly_pay=amount / minutes * 60 if minutes and study.pay else None,
+        spent=amount * done,
+        committed=amount * (done + live),
+    )
+
+
+def _cell(quota: Quota, coarse: Cell, places: Sequence[Place]) -> CellProgress:
+    within = [place for place in places if place.cell and quota.coarse[place.cell] == coarse]
+    counts = Counter(place.cell for place in within if place.live or place.state == "completed")
+    finer = {cell: counts[cell] for cell in quota.cells if quota.coarse[cell] == coarse}
+    return CellProgress(coarse, quota.wanted[coarse], _states(within), finer)
+
+
+def _states(places: Iterable[Place]) -> dict[State, int]:
+    counts = Counter(place.state for place in places)
+    return {state: counts[state] for state in STATES}
+
+
+def _median_minutes(places: Iterable[Place]) -> float | None:
+    minutes = [
+        (place.completed_at - (place.started_at or place.since)).total_seconds() / 60
+        for place in places
+        if place.completed_at is not None
+    ]
+    return median(minutes) if minutes else None

@@ -1,0 +1,222 @@
+"""Who is put where: pure functions over the places that have been given.
+
+A place counts in its cell while it is completed, or live (reserved or started) and not stale. What always
+holds, whatever arrivals, drop-outs, returns and late completions there are (tests/simulator/studies draws
+them at random):
+
+- whenever a place is given, its cell then counts no more than its wanted number: completed + live − stale
+  ≤ wanted. Only somebody who completes after their place was given again can bring a cell above it;
+- a person has at most one live place, never two in one cell, and no more places than sets are allowed;
+- nobody is sent away while there is a place for them;
+- of the cells with room, the one that counts least gets the next person, and within it the finer cell
+  that counts least, so that finer cells of one cell never differ by more than one unless people drop out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from random import Random
+from typing import Literal, get_args
+
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+from simulator.studies.files import Study
+
+Cell = tuple[str, ...]
+"""A condition, from coarse to fine: ``("subject",)``, ``("subject", "arrow", "x")``."""
+
+State = Literal["reserved", "started", "completed", "returned", "screened_out", "expired", "withdrawn"]
+STATES: tuple[State, ...] = get_args(State)
+LIVE: tuple[State, ...] = ("reserved", "started")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place in a study as it stands now.
+
+    Attributes:
+        id: its assignment's.
+        number: 1, 2, 3, … in the order given.
+        participant: whose it is, by pseudonym.
+        cell: None if the person's data have been erased; so is `seed`.
+        seed: of the participant's set.
+        attempt: 0; one more each time the set was begun anew.
+        since: when the person was first given it.
+        started_at: when they began; None if they have not.
+        completed_at: when they were done; None if they are not.
+        moved_at: when something last happened in it.
+        continues: the place that this one goes on from, whose time had run out.
+        late: completed after its time had run out.
+        erased: the person's data have been erased.
+    """
+
+    id: str
+    number: int
+    participant: str
+    state: State
+    cell: Cell | None
+    seed: int | None
+    attempt: int
+    since: datetime
+    moved_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    continues: str | None = None
+    late: bool = False
+    erased: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether the person is at it, as far as is known."""
+        return self.state in LIVE
+
+    def stale(self, now: datetime, after: timedelta) -> bool:
+        """Whether it is live and nothing has happened in it for longer than `after`."""
+        return self.live and now - self.moved_at > after
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The cells of a design and how many people each is to have.
+
+    Attributes:
+        cells: the finest ones, which people are put in.
+        wanted: people by cell, or by coarser cell (a beginning of cells); each cell has one of them.
+    """
+
+    cells: tuple[Cell, ...]
+    wanted: Mapping[Cell, int]
+
+    def __post_init__(self) -> None:
+        """Refuse a design in which a cell has no wanted number, or two.
+
+        Raises:
+            InputError: names the cell.
+        """
+        for cell in self.cells:
+            found = sum(cell[: len(coarse)] == coarse for coarse in self.wanted)
+            if found != 1:
+                given = "several numbers" if found else "no number"
+                raise InputError(f"participants: the condition {cell_name(cell)} has {given} of participants")
+        if unused := [coarse for coarse in self.wanted if coarse not in self.coarse.values()]:
+            raise InputError(f"participants: there is no condition {cell_name(unused[0])}")
+
+    @cached_property
+    def coarse(self) -> Mapping[Cell, Cell]:
+        """The cell with the wanted number, by finest cell."""
+        return {
+            cell: next(coarse for coarse in self.wanted if cell[: len(coarse)] == coarse)
+            for cell in self.cells
+        }
+
+    @property
+    def total(self) -> int:
+        """Places in all."""
+        return sum(self.wanted.values())
+
+
+def cell_name(cell: Cell) -> str:
+    """A cell as files and tables write it."""
+    return "/".join(cell)
+
+
+def parse_cell(name: str) -> Cell:
+    """The cell of that name."""
+    return tuple(name.split("/"))
+
+
+def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
+    """How many people a study wants where.
+
+    Args:
+        study: says the numbers; a total is spread evenly over the first parts of the cells, what does not
+            divide goes to cells drawn by the study's seed.
+        cells: made by the room; None: the study's own conditions.
+
+    Raises:
+        InputError: if there are no cells, two are the same, or numbers and cells do not fit.
+    """
+    given = tuple(cells) if cells is not None else tuple(parse_cell(name) for name in study.conditions)
+    if not given or len(dict.fromkeys(given)) != len(given):
+        problem = "two of the conditions are the same" if given else "there are no conditions"
+        raise InputError(f"study {study.id!r}: {problem}")
+    if study.judgments_per_item is not None:
+        return Quota(given, dict.fromkeys(given, study.judgments_per_item))
+    if isinstance(study.participants, dict):
+        return Quota(given, {parse_cell(name): count for name, count in study.participants.items()})
+    return Quota(given, _spread(study.participants or 0, given, study.seed))
+
+
+def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:
+    coarse = list(dict.fromkeys(cell[:1] for cell in cells))
+    share, rest = divmod(total, len(coarse))
+    lucky = Random(derive_seed(seed, "participants")).sample(coarse, rest)
+    return {cell: share + (cell in lucky) for cell in coarse}
+
+
+def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
+    """Completed + live − stale places, by finest cell."""
+    return Counter(
+        place.cell
+        for place in places
+        if place.cell is not None
+        and (place.state == "completed" or (place.live and not place.stale(now, stale_after)))
+    )
+
+
+def choose(
+    quota: Quota,
+    places: Iterable[Place],
+    *,
+    now: datetime,
+    stale_after: timedelta,
+    seed: int,
+    had: Collection[Cell] = (),
+) -> Cell | None:
+    """The cell that the next person is put in; None if there is no place for them.
+
+    Of the cells under their wanted number the one that counts least, within it the finest cell that counts
+    least; then the one whose finer parts (format, polarity) count least over the whole study; then `seed`
+    decides.
+
+    Args:
+        quota: the design.
+        places: all places given so far.
+        now: the present time.
+        stale_after: see `Place.stale`.
+        seed: breaks ties.
+        had: cells that the person has been in.
+    """
+    fine = counted(places, now, stale_after)
+    coarse: Counter[Cell] = Counter()
+    parts: Counter[tuple[int, str]] = Counter()
+    for cell, count in fine.items():
+        coarse[quota.coarse[cell]] += count
+        for part in enumerate(cell):
+            parts[part] += count
+
+    def rank(cell: Cell) -> tuple[int, int, int]:
+        return coarse[quota.coarse[cell]], fine[cell], sum(parts[part] for part in enumerate(cell))
+
+    free = [
+        cell
+        for cell in quota.cells
+        if cell not in had and coarse[quota.coarse[cell]] < quota.wanted[quota.coarse[cell]]
+    ]
+    if not free:
+        return None
+    least = min(map(rank, free))
+    return Random(seed).choice([cell for cell in free if rank(cell) == least])
+
+
+def has_room(
+    quota: Quota, places: Iterable[Place], cell: Cell, *, now: datetime, stale_after: timedelta
+) -> bool:
+    """Whether `cell` counts less than its wanted number."""
+    fine = counted(places, now, stale_after)
+    coarse = quota.coarse[cell]
+    return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]
