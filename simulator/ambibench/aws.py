@@ -92,12 +92,31 @@ def read_aws(record: Mapping[str, Any]) -> AwsPrompt:
 
     Raises:
         KeyError: if a field is missing.
+        ValueError: if a field is wrong; names it.
     """
-    return AwsPrompt(
+    examples, followup, seed = record["examples"], record["followup"], record["seed"]
+    if not isinstance(examples, list) or not examples or not all(map(_is_name, examples)):
+        raise ValueError("examples must be a list of full names, and not empty")
+    if not isinstance(followup, bool):
+        raise ValueError(f"followup must be true or false, not {followup!r}")
+    if type(seed) is not int:
+        raise ValueError(f"seed must be a whole number, not {seed!r}")
+    if not _is_name(record["query"]):
+        raise ValueError(f"query must be a full name, not {record['query']!r}")
+    if record["origin"] not in origins():
+        raise ValueError(f"origin is {record['origin']!r}; it must be one of {', '.join(origins())}")
+    prompt = AwsPrompt(
         id=str(record["id"]),
-        examples=tuple(map(str, record["examples"])),
-        query=str(record["query"]),
-        origin=str(record["origin"]),
-        followup=bool(record["followup"]),
-        seed=int(record["seed"]),
+        examples=tuple(examples),
+        query=record["query"],
+        origin=record["origin"],
+        followup=followup,
+        seed=seed,
     )
+    if "prompt" in record and record["prompt"] != prompt.text:
+        raise ValueError("prompt is not what examples and query give")
+    return prompt
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != "" and value == " ".join(value.split())

@@ -149,8 +149,9 @@ def check_prompt(prompt: Prompt) -> None:
     kind, told = read_instruction(prompt.instruction)
     if kind != prompt.kind:
         raise InputError(f"prompt {prompt.id}: its instruction is {kind}, not {prompt.kind}.")
-    if told is not None and told not in consistent(prompt.pair, prompt.examples):
-        raise InputError(f"prompt {prompt.id}: its instruction contradicts its labels.")
+    # The labels follow the hypothesis (above), so an instruction that names it cannot contradict them.
+    if told not in (None, prompt.hypothesis):
+        raise InputError(f"prompt {prompt.id}: its instruction tells another task than its labels follow.")
 
 
 def _pieces(prompt: Prompt) -> list[str]:

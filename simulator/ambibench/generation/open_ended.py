@@ -18,6 +18,7 @@ Question = Literal["what_is", "best_guess"]
 Spelling = Literal["as_printed", "corrected"]
 PER_TASK: Final = 10  # answers per task and format
 PER_NAME: Final = 5  # prompts per name that is asked about
+MAX_PER_NAME: Final = 72  # ordered pairs of nine names: a Japanese name that is asked about is no example
 
 
 def generate_verbalise(
@@ -50,7 +51,10 @@ def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME)
     Args:
         seed: of the whole set.
         followup: add a third example, a name of the origin that is asked about (another than the query's).
-        per_name: prompts per name; 90 at most (ordered pairs of examples).
+        per_name: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
+
+    Raises:
+        ValueError: if `per_name` is more than that.
     """
     return tuple(
         AwsPrompt(
