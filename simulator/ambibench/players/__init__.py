@@ -1,0 +1,1 @@
+"""Who answers AmbiBench's trials: built-in players and language models."""

@@ -1,0 +1,127 @@
+"""What people see of an episode (`views`), built out of the graph's state and the item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from logs.rows import Ending, Judgment, Turn
+from simulator.ambibench import graph
+from simulator.ambibench.answers import read_answer
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.features import PAIRS, value_name
+from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.oracle import Belief, beliefs, expected
+from simulator.ambibench.playing import Kind, Step, gives_feedback
+from simulator.ambibench.prompt import Prompt, asked_text, whole_text
+from simulator.ambibench.rows import item_record
+from simulator.ambibench.score import TrialScore, category, score_trials
+from simulator.ambibench.trials import Item
+from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial, Stage, TextReplay
+
+_STAGES: Final[Mapping[Kind, Stage]] = {
+    "consent": "consent",
+    "ready": "instructions",
+    "answer": "trial",
+    "text": "trial",
+    "comment": "comment",
+}
+
+
+def participant_view(
+    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+) -> ParticipantView:
+    """What a person may see after `state`; `ending` if the log holds one."""
+    step = None if ending else graph.step_due(table, state)
+    trial = step.trial if step else None
+    item = table.item
+    done = len(state["said"])
+    return ParticipantView(
+        episode_id=table.episode_id,
+        number=done,
+        stage=_STAGES[step.kind] if step else "done",
+        language=table.rules.language,
+        setting="aws" if isinstance(item, AwsPrompt) else item.setting,
+        format=None if isinstance(item, AwsPrompt) else item.format,
+        k=trial.k if trial else None,
+        done=sum(one.trial is not None for one in table.steps[:done]),
+        total=sum(one.trial is not None for one in table.steps),
+        text=trial.text if trial else "",
+        answer=trial.answer if trial else "label",
+        feedback=_feedback(item, table.steps, state),
+        study=table.rules.study,
+        ending=ending,
+        warning=warning,
+    )
+
+
+def _feedback(item: Item, steps: Sequence[Step], state: graph.State) -> Feedback | None:
+    """On the answer before, if the step before was one."""
+    before = len(state["said"]) - 1
+    trial = steps[before].trial if before >= 0 else None
+    if trial is None or trial.gold is None or not gives_feedback(item):
+        return None
+    _, said = state["said"][before]
+    return Feedback(said, trial.gold, read_answer(said, lower=True).label == trial.gold)
+
+
+def replay(
+    item: Item,
+    turns: Sequence[Turn],
+    judgments: Sequence[Judgment] = (),
+    mode: Mode = "strip",
+    tie: Tie = "wrong",
+) -> Replay | TextReplay:
+    """An ended episode with everything that was hidden, out of its logged turns."""
+    if isinstance(item, AwsPrompt) or item.setting == "verbalise":
+        return _text_replay(item, turns, judgments)
+    a, b = PAIRS[item.pair]
+    thought = beliefs(item)
+    scores = {one.k: one for one in score_trials(item, turns, mode, tie)}
+    said = {turn.payload["k"]: turn.text for turn in turns if turn.payload["kind"] == "answer"}
+    return Replay(
+        text=whole_text(item),
+        setting=item.setting,
+        pair=item.pair,
+        feature_a=a,
+        feature_b=b,
+        hypothesis=item.hypothesis,
+        format=item.format,
+        kind=item.kind,
+        instruction=item.instruction,
+        trials=tuple(_trial(item, one, scores.get(one.k), said.get(one.k)) for one in thought),
+        answered=len(scores),
+        correct=sum(one.correct for one in scores.values()),
+        oracle=expected(thought, tuple(scores)),
+        comment=next((turn.text for turn in turns if turn.payload["kind"] == "comment"), ""),
+    )
+
+
+def _trial(item: Prompt, belief: Belief, score: TrialScore | None, said: str | None) -> ReplayTrial:
+    a, b = PAIRS[item.pair]
+    example = item.examples[belief.k - 1]
+    return ReplayTrial(
+        sentence=example.sentence,
+        value_a=value_name(a, example.a),
+        value_b=value_name(b, example.b),
+        k=belief.k,
+        gold=example.label,
+        answer=said,
+        correct=score.correct if score else None,
+        posterior=tuple(belief.posterior.items()),
+        p_x=belief.p_x,
+        identified=belief.identified,
+        p_valid=score.p_valid if score else None,
+        seconds=score.seconds if score else None,
+    )
+
+
+def _text_replay(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> TextReplay:
+    hidden = {key: value for key, value in item_record(item).items() if key not in ("examples", "prompt")}
+    return TextReplay(
+        text=item.text if isinstance(item, AwsPrompt) else asked_text(item),
+        setting="aws" if isinstance(item, AwsPrompt) else item.setting,
+        answer=next((turn.text for turn in turns if turn.payload["kind"] == "text"), ""),
+        category=category(item, turns, judgments),
+        details=hidden,
+    )
