@@ -31,6 +31,31 @@ _LINES: Final[dict[Format, tuple[str, str]]] = {
 GROUPED: Final = 3  # examples of a prompt of the setting "instruction"
 
 
+class TextError(InputError):
+    """A line of a prompt's text is not what it must be.
+
+    Attributes:
+        line: in the text, from 1.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line} of the text: {problem}")
+        self.line, self.problem = line, problem
+
+
+class AmbiguousTextError(InputError):
+    """Several hypotheses fit the text of a prompt.
+
+    Attributes:
+        hypotheses: all that do.
+    """
+
+    def __init__(self, fitting: Sequence[Hypothesis]) -> None:
+        super().__init__(f"the text does not tell what it is about: {', or '.join(map(spell, fitting))}")
+        self.hypotheses = tuple(fitting)
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedPrompt:
     """What the text of a prompt says.
@@ -60,7 +85,8 @@ def parse_text(text: str) -> ParsedPrompt:
     """Read the text of a prompt, whole or cut before its last label, with or without a question.
 
     Raises:
-        InputError: if a line is not what it must be; names the line, from 1.
+        TextError: if a line is not what it must be.
+        InputError: if the lines do not go together.
     """
     lines = text.split("\n")
     kind, told = _first_line(lines[0])
@@ -70,11 +96,11 @@ def parse_text(text: str) -> ParsedPrompt:
     read = [_read(sentence, 2 * number) for number, sentence in enumerate(sentences, start=1)]
     pairs = tuple(pair for pair in PAIR_NAMES if all(pair in one for one in read))
     if not pairs:
-        raise InputError("no pair of features fits all sentences")
+        raise InputError("the sentences are not all of one pair of features")
     fitting = tuple(one for pair in pairs for one in hypotheses(pair) if _fits(one, read, labels))
     if told is not None:
         if told not in fitting:
-            raise InputError("line 1: the instruction contradicts the labels")
+            raise TextError(1, "the instruction contradicts the labels")
         fitting = (told,)
     if not fitting:
         raise InputError(f"the labels follow no feature of {' or '.join(pairs)}")
@@ -96,7 +122,8 @@ def prompt_from_text(
         seed: what it was drawn from, if known.
 
     Raises:
-        InputError: if the text is no prompt, is cut, or fits several hypotheses; they are named.
+        AmbiguousTextError: if it fits several hypotheses.
+        InputError: if the text is no prompt, or is cut.
     """
     parsed = parse_text(text)
     if len(parsed.labels) < len(parsed.sentences):
@@ -104,8 +131,7 @@ def prompt_from_text(
     if task is not None and task not in parsed.hypotheses:
         raise InputError(f"{spell(task)} does not fit the text")
     if task is None and len(parsed.hypotheses) > 1:
-        fitting = ", or ".join(map(spell, parsed.hypotheses))
-        raise InputError(f"the text does not tell what it is about: {fitting}")
+        raise AmbiguousTextError(parsed.hypotheses)
     task = task or parsed.hypotheses[0]
     examples = []
     for sentence, label in zip(parsed.sentences, parsed.labels, strict=True):
@@ -152,7 +178,7 @@ def _first_line(line: str) -> tuple[Kind, Hypothesis | None]:
     try:
         return read_instruction(line)
     except InputError as error:
-        raise InputError(f"line 1: {error}") from error
+        raise TextError(1, str(error)) from error
 
 
 def _questions() -> list[str]:
@@ -161,7 +187,7 @@ def _questions() -> list[str]:
 
 def _format(lines: Sequence[str]) -> Format:
     if len(lines) < 3:
-        raise InputError(f"line {len(lines)}: an example is a line with a sentence and one for its label")
+        raise TextError(len(lines), "an example is a line with a sentence and one for its label")
     return "qa" if lines[1].startswith("Q: ") or lines[2].startswith("A:") else "arrow"
 
 
@@ -172,20 +198,20 @@ def _examples(lines: Sequence[str], form: Format) -> tuple[list[str], list[Label
         name = "sentence" if number % 2 == 0 else "label"
         found = re.fullmatch(_LINES[form][number % 2], line)
         if found is None or (name == "label" and found[name] in ("", None) and number < len(lines)):
-            raise InputError(f"line {number}: {line!r} is no {name} in the format {form}")
+            raise TextError(number, f"{line!r} is no {name} in the format {form}")
         if name == "sentence":
             sentences.append(found[name])
         elif found[name]:
             labels.append(cast(Label, found[name]))
     if len(lines) % 2 == 0:
-        raise InputError(f"line {len(lines)}: there is no line for the label after it")
+        raise TextError(len(lines), "there is no line for the label after it")
     return sentences, labels
 
 
 def _read(sentence: str, line: int) -> dict[Pair, Read]:
     found = {one.pair: one for one in readings(sentence)}
     if not found:
-        raise InputError(f"line {line}: {sentence!r} is outside the templates")
+        raise TextError(line, f"{sentence!r} is outside the templates")
     return found
 
 

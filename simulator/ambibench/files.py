@@ -1,0 +1,300 @@
+"""Files of items: JSON lines, JSON objects as published, finetuning records, and prompts as plain text.
+
+What a file holds is told by its content:
+
+======================  =================================================================================
+JSON lines              one item per line: ours, or a published prompt
+                        ``{"prompt": …, "completion": …}``: a finetuning record
+JSON                    one such object, a list of them, or groups ``{name: {"prompts": [...]}}``
+anything else           texts of prompts, whole, with empty lines between them
+======================  =================================================================================
+
+Ours are written as JSON lines, always the same bytes for the same items.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.features import Setting, Variant
+from simulator.ambibench.prompt import check_prompt, completion, scored_positions, shown_text
+from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, prompt_from_text
+from simulator.ambibench.rows import item_record, read_item
+from simulator.ambibench.trials import Item, trials
+from simulator.errors import InputError
+from trees.faults import Fault
+
+SUFFIXES: Final = (".jsonl", ".json", ".txt")
+# Published groups are named after sections of the paper.
+_GROUPS: Final[Mapping[str, tuple[Setting, Variant | None]]] = {
+    "4.2": ("instruction", None),
+    "4.3": ("multiple", None),
+    "4.4_finetune_ambiguous": ("ft_train", "ambiguous"),
+    "4.4_finetune_control": ("ft_train", "control"),
+}
+
+
+class Found(NamedTuple):
+    """An item and where it was found.
+
+    Attributes:
+        line: in the file, from 1.
+    """
+
+    item: Item
+    line: int
+
+
+class _Raw(NamedTuple):
+    """A piece of a file that should be an item: a JSON value, or a text."""
+
+    value: object
+    line: int
+    name: str
+    defaults: Mapping[str, Any]
+
+
+def read_items(path: str | Path) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
+    """The items of a file, and what is wrong with the rest of it.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    found, faults = read_file(path)
+    return tuple(one.item for one in found), faults
+
+
+def read_file(path: str | Path) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
+    """The items of a file with their lines, and a fault for each piece of it that is no item.
+
+    Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    path = Path(path)
+    found: dict[str, Found] = {}
+    faults: list[Fault] = []
+    for raw in _pieces(path):
+        item = raw if isinstance(raw, Fault) else _item_or_fault(path, raw)
+        if isinstance(item, Fault):
+            faults.append(item)
+        elif item.id in found:
+            message = f"id: the item in line {found[item.id].line} has the same"
+            faults.append(Fault(str(path), item.id, raw.line, "item", message))
+        else:
+            found[item.id] = Found(item, raw.line)
+    if not found and not faults:
+        faults.append(Fault(str(path), "", 0, "format", "holds no items"))
+    return tuple(found.values()), tuple(faults)
+
+
+def write_items(path: str | Path, items: Iterable[Item]) -> None:
+    """Write items as JSON lines; the file is there whole or not at all.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    write_lines(path, map(item_line, items))
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> None:
+    """Write lines of text; the file is there whole or not at all.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    path = Path(path)
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        os.replace(draft, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def item_line(item: Item) -> str:
+    """The item as a line of JSON."""
+    return json.dumps(item_record(item), ensure_ascii=False)
+
+
+def finetuning_line(item: Item) -> str:
+    """The item as a record to finetune on: the label of its last example completes it (spec 5.3).
+
+    Raises:
+        InputError: if the item asks for more than its last label.
+    """
+    if isinstance(item, AwsPrompt) or scored_positions(item) != (len(item.examples),):
+        raise InputError(f"{item.id}: only items that ask for one label make finetuning records")
+    last = len(item.examples)
+    record = {"prompt": shown_text(item, last), "completion": completion(item, last)}
+    return json.dumps(record, ensure_ascii=False)
+
+
+def item_text(item: Item) -> str:
+    """What a participant sees last, with its label if one is due; an empty line after it."""
+    last = trials(item)[-1]
+    label = "" if isinstance(item, AwsPrompt) or last.gold is None else completion(item, last.k)
+    return f"{last.text}{label}\n"
+
+
+def looks_like_items(path: Path) -> bool:
+    """Whether a file may hold AmbiBench items, by how it begins."""
+    if path.suffix not in SUFFIXES:
+        return False
+    with path.open("rb") as file:
+        head = file.read(4096)
+    marks = (b"Output 'X' if the sentence", b'"construction_type"', b"Write the AWS CLI command")
+    return any(mark in head for mark in marks)
+
+
+def _pieces(path: Path) -> Iterator[_Raw | Fault]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    begin = text.lstrip()[:1]
+    if begin not in ("{", "["):
+        return _texts(path, text)
+    return _lines(path, text) if _is_lines(path, text) else _document(path, text)
+
+
+def _is_lines(path: Path, text: str) -> bool:
+    """Whether every line is a value of its own; a file of one line is, whatever its name."""
+    if path.suffix == ".jsonl":
+        return True
+    first = next(line for line in text.splitlines() if line.strip())
+    try:
+        return isinstance(json.loads(first), dict) and not _groups(json.loads(first))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _lines(path: Path, text: str) -> Iterator[_Raw | Fault]:
+    # Not splitlines: U+2028 may stand in a JSON string, and ends no line.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield _Raw(json.loads(line), number, f"{path.stem}-{number}", {})
+        except (ValueError, RecursionError) as error:
+            yield Fault(str(path), "", number, "format", f"not JSON: {error}")
+
+
+def _document(path: Path, text: str) -> Iterator[_Raw | Fault]:
+    try:
+        document = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
+        yield Fault(str(path), "", line, "format", f"not JSON: {error}")
+        return
+    where = _finder(text)
+    groups = _groups(document)
+    if groups:
+        for group, records in groups.items():
+            setting, variant = _of_group(group)
+            defaults = {"setting": setting, "ft_variant": variant} if setting else {}
+            for number, record in enumerate(records, start=1):
+                yield _Raw(record, where(record), f"{group}-{number:02}", defaults)
+    else:
+        records = document if isinstance(document, list) else [document]
+        for number, record in enumerate(records, start=1):
+            yield _Raw(record, where(record), f"{path.stem}-{number:02}", {})
+
+
+def _groups(document: object) -> dict[str, list[Any]]:
+    """The groups of prompts of a published file; none if it is no such file."""
+    if not isinstance(document, dict):
+        return {}
+    return {
+        name: group["prompts"]
+        for name, group in document.items()
+        if isinstance(group, dict) and isinstance(group.get("prompts"), list)
+    }
+
+
+def _of_group(name: str) -> tuple[Setting | None, Variant | None]:
+    return next((found for start, found in _GROUPS.items() if name.startswith(start)), (None, None))
+
+
+def _texts(path: Path, text: str) -> Iterator[_Raw]:
+    block: list[str] = []
+    begin = 1
+    for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
+        if line:
+            begin = begin if block else number
+            block.append(line)
+        elif block:
+            yield _Raw("\n".join(block), begin, f"{path.stem}-{begin}", {})
+            block = []
+
+
+def _item_or_fault(path: Path, raw: _Raw) -> Item | Fault:
+    record = raw.value if isinstance(raw.value, dict) else {}
+    name = record["id"] if isinstance(record.get("id"), str) else raw.name
+    try:
+        return _item(raw.value, name, raw.defaults)
+    except TextError as error:
+        # In a JSON string all lines of the text are on one line of the file.
+        line, message = (raw.line + error.line - 1, error.problem) if not record else (raw.line, str(error))
+        return Fault(str(path), name, line, "item", message)
+    except AmbiguousTextError as error:
+        return Fault(str(path), name, raw.line, "ambiguous", str(error))
+    except InputError as error:
+        message = str(error).removeprefix(f"prompt {name}").removeprefix(name).lstrip(":, ")
+        return Fault(str(path), name, raw.line, "item", message)
+
+
+def _item(value: object, name: str, defaults: Mapping[str, Any]) -> Item:
+    if isinstance(value, str):
+        return prompt_from_text(value, id=name)
+    if not isinstance(value, dict):
+        raise InputError("neither an object nor a text")
+    if set(value) == {"prompt", "completion"} and all(isinstance(part, str) for part in value.values()):
+        return prompt_from_text(value["prompt"] + value["completion"], id=name, setting="ft_train")
+    item = read_item({**defaults, **value}, name)
+    if not isinstance(item, AwsPrompt):
+        check_prompt(item)
+    return item
+
+
+def _finder(text: str) -> Callable[[object], int]:
+    """Tells the lines on which the objects of a JSON text begin; they are asked for in their order."""
+    decoder, position, lines = json.JSONDecoder(), 0, 1
+
+    def line(value: object) -> int:
+        nonlocal position, lines
+        start = text.find("{", position)
+        while start >= 0 and isinstance(value, dict):
+            lines += text.count("\n", position, start)
+            position = start
+            found, end = _decode(decoder, text, start)
+            if found == value:
+                here = lines
+                lines += text.count("\n", start, end)
+                position = end
+                return here
+            start = text.find("{", start + 1)
+        return 0
+
+    return line
+
+
+def _decode(decoder: json.JSONDecoder, text: str, start: int) -> tuple[object, int]:
+    try:
+        found: tuple[object, int] = decoder.raw_decode(text, start)
+    except ValueError:  # a brace in a string
+        return None, start
+    return found
