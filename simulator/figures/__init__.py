@@ -1,0 +1,34 @@
+"""Figures: described once as plain values, drawn for a page by plotly and for print by matplotlib.
+
+::
+
+    panel = Panel("", "example", "accuracy", [Line("people", x, y, low, high), Level(0.5, "chance")])
+    figure = Figure("by-example", "Accuracy by example", [panel])
+    save(figure, "by-example.svg")      # or .png, .html, .csv, .json
+    to_plotly(figure, dark=True)        # for a page that has plotly.js
+"""
+
+from simulator.figures.files import COLUMN, PAGE, csv_text, from_json, rows, save, to_json
+from simulator.figures.interactive import to_plotly
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
+from simulator.figures.tables import Column, Table
+
+__all__ = [
+    "COLUMN",
+    "PAGE",
+    "Bars",
+    "Column",
+    "Figure",
+    "Level",
+    "Line",
+    "Mark",
+    "Panel",
+    "Stacked",
+    "Table",
+    "csv_text",
+    "from_json",
+    "rows",
+    "save",
+    "to_json",
+    "to_plotly",
+]

@@ -1,0 +1,203 @@
+"""A figure as a file: drawn, interactive, as a table, or as what it was made from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from simulator.errors import InputError
+from simulator.figures.geometry import grid
+from simulator.figures.interactive import FONT, to_plotly
+from simulator.figures.look import DARK, LIGHT
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
+
+COLUMN: Final = 8.5
+"""Width of one column of a two-column paper, in centimetres."""
+PAGE: Final = 17.0
+"""Width of both."""
+HEADINGS: Final = ("panel", "series", "x", "category", "y", "low", "high", "n")
+_MARKS: Final[dict[str, type[Mark]]] = {"line": Line, "bars": Bars, "stacked": Stacked, "level": Level}
+
+
+def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
+    """Write a figure in the format that the path's suffix names; a file is there whole or not at all.
+
+    ``.png`` (300 dpi) and ``.svg`` for print, ``.html`` interactive and complete in itself, ``.csv`` its
+    numbers, ``.json`` what `from_json` reads.
+
+    Args:
+        figure: what to write.
+        path: where; missing folders are made.
+        width: of ``.png`` and ``.svg``, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
+
+    Raises:
+        InputError: if the suffix is none of these, or the file cannot be written.
+    """
+    path = Path(path)
+    writers: dict[str, Callable[[], bytes]] = {
+        ".png": lambda: _printed(figure, "png", width),
+        ".svg": lambda: _printed(figure, "svg", width),
+        ".html": lambda: html_text(figure).encode(),
+        ".csv": lambda: csv_text(figure).encode(),
+        ".json": lambda: to_json(figure).encode(),
+    }
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise InputError(f"{path}: a figure is saved as one of {', '.join(writers)}; end the name in one")
+    content = write()
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(content)
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written: {error.strerror}; choose another place") from error
+    return path
+
+
+def rows(figure: Figure) -> list[dict[str, Any]]:
+    """Every number of a figure in long form, under `HEADINGS`; None where a column does not apply."""
+    found = []
+    for panel in figure.panels:
+        for mark in panel.marks:
+            for values in _points(mark):
+                point = {"panel": panel.title, "series": mark.name, **values}
+                found.append({heading: point.get(heading) for heading in HEADINGS})
+    return found
+
+
+def csv_text(figure: Figure) -> str:
+    """`rows` as CSV, without the columns that are empty throughout."""
+    table = rows(figure)
+    used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, used, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return out.getvalue()
+
+
+def to_json(figure: Figure) -> str:
+    """A figure as JSON that `from_json` reads back to an equal one."""
+    panels = [
+        {**asdict(panel), "marks": [{"mark": _kind(mark), **asdict(mark)} for mark in panel.marks]}
+        for panel in figure.panels
+    ]
+    plain = {**asdict(figure), "panels": panels}
+    return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def from_json(text: str) -> Figure:
+    """Read what `to_json` wrote.
+
+    Raises:
+        InputError: if it is no such text; it names the place.
+    """
+    try:
+        plain = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"a figure is read from JSON: {error}") from error
+    listed = _list(plain, "panels", "figure")
+    panels = []
+    for number, panel in enumerate(listed):
+        where = f"panels[{number}]"
+        marks = []
+        for place, mark in enumerate(_list(panel, "marks", where)):
+            at = f"{where}.marks[{place}]"
+            kind = mark.get("mark") if isinstance(mark, dict) else None
+            if kind not in _MARKS:
+                raise InputError(f"{at}: mark must be one of {', '.join(_MARKS)}, not {kind!r}")
+            given = {key: value for key, value in mark.items() if key != "mark"}
+            marks.append(_made(_MARKS[kind], given, at))
+        panels.append(_made(Panel, {**panel, "marks": marks}, where))
+    figure: Figure = _made(Figure, {**plain, "panels": panels}, "figure")
+    return figure
+
+
+def html_text(figure: Figure) -> str:
+    """A page with the figure, its caption and its numbers that needs no other file and no network."""
+    table = rows(figure)
+    used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
+    drawings = {"light": to_plotly(figure), "dark": to_plotly(figure, dark=True)}
+    # Inside of a script element only its end tag and comments mean anything; both start with "<".
+    data = json.dumps(drawings, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    page: str = _template("page.html.jinja").render(
+        figure=figure,
+        data=data,
+        plotly=_plotly_js(),
+        columns=grid(figure)[1],
+        used=used,
+        table=table,
+        light=LIGHT,
+        dark=DARK,
+        font=FONT,
+    )
+    return page
+
+
+def _printed(figure: Figure, format: Any, width: float) -> bytes:
+    # matplotlib takes most of a second to import; only files for print need it.
+    from simulator.figures.printed import render
+
+    if not 4 <= width <= 100:
+        raise InputError(f"a figure of {width:g} cm cannot be drawn; choose a width from 4 to 100 cm")
+    return render(figure, format, width)
+
+
+def _points(mark: Mark) -> list[dict[str, Any]]:
+    if isinstance(mark, Level):
+        return [{"y": mark.y}]
+    heading, places = ("x", mark.x) if isinstance(mark, Line) else ("category", mark.categories)
+    columns: dict[str, Any] = {heading: places, "y": mark.y}
+    for name in ("low", "high"):
+        if getattr(mark, name, None) is not None:
+            columns[name] = getattr(mark, name)
+    if mark.n is not None:
+        columns["n"] = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _kind(mark: Mark) -> str:
+    return next(name for name, kind in _MARKS.items() if type(mark) is kind)
+
+
+def _list(plain: Any, key: str, where: str) -> list[Any]:
+    if not isinstance(plain, dict) or not isinstance(plain.get(key), list):
+        raise InputError(f"{where}: must be an object with a list of {key}")
+    found: list[Any] = plain[key]
+    return found
+
+
+def _made(kind: type[Any], given: dict[str, Any], where: str) -> Any:
+    known = [field.name for field in fields(kind)]
+    if unknown := [key for key in given if key not in known]:
+        raise InputError(f"{where}: unknown field {unknown[0]!r}; it may have {', '.join(known)}")
+    try:
+        return kind(**given)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+@cache
+def _plotly_js() -> str:
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("plotly is not installed; run `pip install plotly`")
+    return (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+
+
+def _template(name: str) -> Any:
+    loader = PackageLoader("simulator.figures", ".")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template(name)

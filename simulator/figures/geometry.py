@@ -1,0 +1,193 @@
+"""Where things stand in a figure: what the interactive and the printed drawing have in common."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from simulator.figures.look import Stroke, strokes
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Range, Stacked, extent
+
+GROUP: Final = 0.82
+"""Width of a group of bars, in distances between categories."""
+SINGLE: Final = 0.62
+"""Width of a bar that has its category to itself."""
+_MARGIN: Final = 0.03
+_STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
+# A Chinese character with the punctuation behind it, or a word with its spaces.
+_PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]*\s*")
+_QUARTERS: Final = (0, 0.25, 0.5, 0.75, 1)
+
+
+class Entry(NamedTuple):
+    """A name in the legend.
+
+    Attributes:
+        name: as the marks have it.
+        kind: of its first mark: Line, Bars, Stacked or Level.
+        stroke: how it is drawn.
+        band: whether any of its lines has an interval.
+    """
+
+    name: str
+    kind: type[Mark]
+    stroke: Stroke
+    band: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """The bars of one mark: positions in categories (0, 1, …), heights in values.
+
+    Attributes:
+        mark: whose they are.
+        x: their centres.
+        bottom: where each starts.
+        width: of all of them.
+    """
+
+    mark: Bars | Stacked
+    x: tuple[float, ...]
+    bottom: tuple[float, ...]
+    width: float
+
+
+def grid(figure: Figure) -> tuple[int, int]:
+    """Rows and columns."""
+    count = len(figure.panels)
+    columns = figure.columns or (2 if count == 4 else min(count, 3 if count <= 9 else 4))
+    return math.ceil(count / columns), columns
+
+
+def legend(figure: Figure) -> tuple[Entry, ...]:
+    """Every name once, in order of appearance, levels last."""
+    marks: dict[str, Mark] = {}
+    banded: dict[str, bool] = {}
+    for mark in (mark for panel in figure.panels for mark in panel.marks):
+        marks.setdefault(mark.name, mark)
+        banded[mark.name] = banded.get(mark.name, False) or (isinstance(mark, Line) and mark.low is not None)
+    series = [mark for mark in marks.values() if not isinstance(mark, Level)]
+    levels = [mark for mark in marks.values() if isinstance(mark, Level)]
+    found = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
+    for level in levels:
+        found[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
+    return tuple(
+        Entry(mark.name, type(mark), found[mark.name], banded[mark.name]) for mark in (*series, *levels)
+    )
+
+
+def categories(panel: Panel) -> tuple[str, ...]:
+    """What stands under the bars, in order of appearance; nothing under lines."""
+    named = (mark for mark in panel.marks if isinstance(mark, Bars | Stacked))
+    return tuple(dict.fromkeys(category for mark in named for category in mark.categories))
+
+
+def boxes(panel: Panel) -> tuple[Boxes, ...]:
+    """The bars of a panel: groups beside each other, or parts upon each other."""
+    place = {category: number for number, category in enumerate(categories(panel))}
+    marks = [mark for mark in panel.marks if isinstance(mark, Bars | Stacked)]
+    grouped = [mark for mark in marks if isinstance(mark, Bars)]
+    width = GROUP / len(grouped) if len(grouped) > 1 else SINGLE
+    top = dict.fromkeys(place, 0.0)
+    found = []
+    for number, mark in enumerate(marks):
+        offset = (number - (len(grouped) - 1) / 2) * width if isinstance(mark, Bars) else 0
+        centres = tuple(place[category] + offset for category in mark.categories)
+        bottoms = tuple(top[category] for category in mark.categories)
+        if isinstance(mark, Stacked):
+            for category, share in zip(mark.categories, mark.y, strict=True):
+                top[category] += share
+        found.append(Boxes(mark, centres, bottoms, width))
+    return tuple(found)
+
+
+def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """How far an interval reaches below and above each value; None if there is none."""
+    if mark.low is None or mark.high is None:
+        return None
+    below = tuple(max(y - low, 0) for y, low in zip(mark.y, mark.low, strict=True))
+    return below, tuple(max(high - y, 0) for y, high in zip(mark.y, mark.high, strict=True))
+
+
+def y_range(panel: Panel) -> Range:
+    """The range asked for, or one that holds all values."""
+    if panel.y_range is not None:
+        return panel.y_range
+    values = [y for mark in panel.marks for y in extent(mark)]
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or abs(high) or 1
+    stands = any(isinstance(mark, Bars) for mark in panel.marks)
+    return (low if stands and low == 0 else low - room), (high if stands and high == 0 else high + room)
+
+
+def y_window(panel: Panel) -> Range:
+    """What the axis shows: the range, and a little more where a line would lie on its edge."""
+    low, high = y_range(panel)
+    room = _MARGIN * (high - low)
+    stands = bool(categories(panel)) and low == 0
+    return (low if stands else low - room), high + room
+
+
+def x_window(panel: Panel) -> Range:
+    """What the axis shows."""
+    if named := categories(panel):
+        return -0.56, len(named) - 0.44
+    if panel.x_range is not None:
+        low, high = panel.x_range
+    else:
+        values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
+        low, high = min(values), max(values)
+    room = _MARGIN * (high - low) or 0.5
+    return low - room, high + room
+
+
+def x_ticks(panel: Panel) -> tuple[float, ...] | None:
+    """Where lines have labels: as asked, or at the first and at round numbers; None: the library chooses."""
+    if panel.x_ticks is not None:
+        return tuple(panel.x_ticks)
+    values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
+    low, high = panel.x_range or (min(values), max(values))
+    if not all(isinstance(x, int) for x in (*values, low, high)):
+        return None
+    first, last = int(low), int(high)
+    step = next((step for step in _STEPS if (last - first) / step <= 5), None)
+    if step is None:
+        return None
+    if step == 1:
+        return tuple(range(first, last + 1))
+    round_ones = range(math.ceil((first + 0.6 * step) / step) * step, last + 1, step)
+    return (first, *round_ones)
+
+
+def y_ticks(panel: Panel) -> tuple[float, ...] | None:
+    """Quarters from 0 to 1, where chance is often one half; None: the library chooses."""
+    return _QUARTERS if y_range(panel) == (0, 1) else None
+
+
+def same(values: Sequence[object]) -> bool:
+    """Whether all are equal, so that saying it once is enough."""
+    return all(value == values[0] for value in values)
+
+
+def last_in_column(figure: Figure, number: int) -> bool:
+    """Whether no panel stands under this one."""
+    return number + grid(figure)[1] >= len(figure.panels)
+
+
+def cells(text: str) -> int:
+    """How wide a text is, in Latin letters; a Chinese character is as wide as two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """A text on lines of at most `width` letters, broken at spaces and between Chinese characters."""
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and cells(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece.lstrip() if not lines[-1] else piece
+    return [line.rstrip() for line in lines]

@@ -1,0 +1,299 @@
+"""A figure for plotly.js, as a plain dict that goes to a page as JSON; plotly itself is not needed."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, Final
+
+from simulator.figures.geometry import (
+    Boxes,
+    Entry,
+    boxes,
+    categories,
+    grid,
+    last_in_column,
+    legend,
+    same,
+    whiskers,
+    wrap,
+    x_ticks,
+    x_window,
+    y_range,
+    y_ticks,
+    y_window,
+)
+from simulator.figures.look import DARK, LIGHT, Look, text_on
+from simulator.figures.spec import Bars, Figure, Level, Line, Panel, Stacked
+
+Plotly = dict[str, Any]
+
+FONT: Final = (
+    'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, "PingFang SC", '
+    '"Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", "Source Han Sans SC", sans-serif'
+)
+DASHES: Final = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
+PANEL_HEIGHT: Final = {1: 340, 2: 280, 3: 230, 4: 190}
+"""Of one row of panels, by columns, in CSS pixels."""
+_HEAD, _FOOT, _GAP = 46, 96, 62
+_ALPHA: Final = "2e"
+_LABEL: Final = 14
+
+
+def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
+    """A figure as ``{"data": …, "layout": …}`` with numbers, texts and colours alone.
+
+    Its name, title and caption are in ``layout.meta``, since a page sets them in its own type. Clicking a
+    name in the legend hides it in all panels.
+    """
+    look = DARK if dark else LIGHT
+    rows, columns = grid(figure)
+    height = _HEAD + rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP + _FOOT
+    entries = {entry.name: entry for entry in legend(figure)}
+    data: list[Plotly] = []
+    layout: Plotly = {
+        "meta": {"name": figure.name, "title": figure.title, "caption": figure.caption},
+        "height": height,
+        "margin": {"l": 12, "r": 12, "t": _HEAD, "b": 12},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "color": look.muted, "size": 13 if columns < 4 else 12},
+        "hovermode": "closest" if any(categories(panel) for panel in figure.panels) else "x unified",
+        "hoverlabel": {
+            "bgcolor": look.ground,
+            "bordercolor": look.axis,
+            "font": {"family": FONT, "color": look.ink, "size": 13},
+            "namelength": -1,
+        },
+        "barmode": "overlay",
+        "showlegend": len(entries) > 1,
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": -(_FOOT - 40) / (height - _HEAD - _FOOT),
+            "yanchor": "top",
+            "font": {"color": look.ink},
+            "traceorder": "normal",
+        },
+        "annotations": [],
+        "shapes": [],
+    }
+    for number, panel in enumerate(figure.panels):
+        data += _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
+        _axes(layout, figure, number, height, look)
+    _legend_once(data, list(entries))
+    return {"data": data, "layout": layout}
+
+
+def _traces(panel: Panel, number: int, entries: dict[str, Entry], look: Look, bare: bool) -> list[Plotly]:
+    bars = {box.mark.name: box for box in boxes(panel)}
+    bands: list[Plotly] = []
+    values: list[Plotly] = []
+    for mark in panel.marks:
+        entry = entries[mark.name]
+        colour = look.colour(entry.stroke.colour)
+        if isinstance(mark, Line):
+            if mark.low is not None and mark.high is not None:
+                bands.append(_band(mark, colour))
+            values.append(
+                _line(mark, entry, colour, look) | ({"mode": "lines"} if bare and len(mark.x) > 1 else {})
+            )
+        elif isinstance(mark, Level):
+            values.append(_level(mark, panel, colour))
+        else:
+            values.append(_bar(mark, bars[mark.name], entry, colour, look))
+    tail = _tail(number)
+    return [trace | {"xaxis": f"x{tail}", "yaxis": f"y{tail}"} for trace in (*bands, *values)]
+
+
+def _band(mark: Line, colour: str) -> Plotly:
+    low, high = list(mark.low or ()), list(mark.high or ())
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": _text(mark.name),
+        "legendgroup": mark.name,
+        "x": [*mark.x, *reversed(mark.x)],
+        "y": [*high, *reversed(low)],
+        "fill": "toself",
+        "fillcolor": colour + _ALPHA,
+        "line": {"width": 0, "color": colour},
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": "interval",
+    }
+
+
+def _line(mark: Line, entry: Entry, colour: str, look: Look) -> Plotly:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": _text(mark.name),
+        "legendgroup": mark.name,
+        "x": list(mark.x),
+        "y": list(mark.y),
+        "line": {"color": colour, "width": 2.2, "dash": DASHES[entry.stroke.dash]},
+        "marker": {
+            "color": colour,
+            "symbol": entry.stroke.marker,
+            "size": 6,
+            "line": {"color": look.ground, "width": 0.8},
+        },
+        "customdata": _told(mark),
+        "hovertemplate": "%{y:.3f}%{customdata}<extra>%{fullData.name}</extra>",
+        "showlegend": False,
+    }
+
+
+def _bar(mark: Bars | Stacked, box: Boxes, entry: Entry, colour: str, look: Look) -> Plotly:
+    stacked = isinstance(mark, Stacked)
+    trace: Plotly = {
+        "type": "bar",
+        "name": _text(mark.name),
+        "legendgroup": mark.name,
+        "x": list(box.x),
+        "y": list(mark.y),
+        "base": list(box.bottom),
+        "width": box.width * (1 if stacked else 0.92),
+        "marker": {
+            "color": colour,
+            "line": {"color": look.ground, "width": 1 if stacked else 0},
+            "pattern": {"shape": "/" if entry.stroke.hatched else "", "size": 6, "solidity": 0.3},
+        },
+        "customdata": _told(mark),
+        "hovertext": [_text(category) for category in mark.categories],
+        "hovertemplate": "%{hovertext}: %{customdata}<extra>%{fullData.name}</extra>",
+        "showlegend": False,
+    }
+    if stacked:
+        trace["text"] = [f"{share:.2f}" if share >= 0.08 else "" for share in mark.y]
+        trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+        trace["insidetextfont"] = {"color": text_on(colour)}
+    elif isinstance(mark, Bars) and (reach := whiskers(mark)):
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "arrayminus": list(reach[0]),
+            "array": list(reach[1]),
+            "color": look.ink,
+            "thickness": 1.3,
+            "width": 0,
+        }
+    return trace
+
+
+def _level(mark: Level, panel: Panel, colour: str) -> Plotly:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": _text(mark.name),
+        "legendgroup": mark.name,
+        "x": list(x_window(panel)),
+        "y": [mark.y, mark.y],
+        "line": {"color": colour, "width": 1.5, "dash": "dot"},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _told(mark: Line | Bars | Stacked) -> list[str]:
+    """What stands behind each value in its hover text (lines), or all of it (bars)."""
+    counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
+    lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
+    told = []
+    for place, (y, n) in enumerate(zip(mark.y, counts, strict=True)):
+        value = "" if isinstance(mark, Line) else f"{y:.3f}"
+        interval = "" if lows is None or highs is None else f" [{lows[place]:.3f}, {highs[place]:.3f}]"
+        told.append(value + interval + ("" if n is None else f" n={n}"))
+    return told
+
+
+def _axes(layout: Plotly, figure: Figure, number: int, height: int, look: Look) -> None:
+    """Put the axes of a panel, its title and its labels into the layout."""
+    panel = figure.panels[number]
+    rows, columns = grid(figure)
+    row, column = divmod(number, columns)
+    tail = _tail(number)
+    shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
+    gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
+    wide = (1 - gap_x * (columns - 1)) / columns
+    gap_y = _GAP / (height - _HEAD - _FOOT) if rows > 1 else 0
+    high = (1 - gap_y * (rows - 1)) / rows
+    left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
+    label_x = last_in_column(figure, number) or not same([one.x_label for one in figure.panels])
+    named = categories(panel)
+    ticks = tuple(range(len(named))) if named else x_ticks(panel)
+    layout[f"xaxis{tail}"] = {
+        **_axis(look),
+        "domain": [left, left + wide],
+        "anchor": f"y{tail}",
+        "range": list(x_window(panel)),
+        "showgrid": False,
+        "title": {"text": _text(panel.x_label) if label_x else "", "standoff": 8},
+        **({} if ticks is None else {"tickvals": list(ticks)}),
+        **({"ticktext": [_wrapped(name) for name in named], "ticks": ""} if named else {"tickangle": 0}),
+    }
+    y_tick = y_ticks(panel)
+    layout[f"yaxis{tail}"] = {
+        **_axis(look),
+        "domain": [max(top - high, 0), top],
+        "anchor": f"x{tail}",
+        "range": list(y_window(panel)),
+        "title": {"text": _text(panel.y_label) if column == 0 or not shared_y else "", "standoff": 8},
+        "showticklabels": column == 0 or not shared_y,
+        "tickangle": 0,
+        "zeroline": bool(named) and y_window(panel)[0] < 0,
+        **({} if y_tick is None else {"tickvals": list(y_tick), "tickformat": ".2f"}),
+    }
+    if panel.title:
+        layout["annotations"].append(
+            {
+                "text": f"<b>{_text(panel.title)}</b>",
+                "x": left,
+                "xanchor": "left",
+                "y": top,
+                "yanchor": "bottom",
+                "yshift": 4,
+                "xref": "paper",
+                "yref": "paper",
+                "showarrow": False,
+                "font": {"color": look.ink, "size": 14 if columns < 4 else 13},
+            }
+        )
+
+
+def _axis(look: Look) -> Plotly:
+    return {
+        "gridcolor": look.line,
+        "linecolor": look.axis,
+        "tickcolor": look.axis,
+        "zeroline": False,
+        "zerolinecolor": look.axis,
+        "zerolinewidth": 1,
+        "automargin": True,
+        "fixedrange": True,
+        "ticks": "outside",
+        "ticklen": 4,
+        "showline": True,
+    }
+
+
+def _legend_once(data: list[Plotly], order: list[str]) -> None:
+    """Let the first trace of each name, its band aside, stand in the legend, in the legend's order."""
+    ranks = {name: rank for rank, name in enumerate(order, 1000)}
+    for trace in data:
+        if trace.get("meta") != "interval" and trace["legendgroup"] in ranks:
+            trace |= {"showlegend": True, "legendrank": ranks.pop(trace["legendgroup"])}
+
+
+def _tail(number: int) -> str:
+    return "" if number == 0 else str(number + 1)
+
+
+def _text(text: str) -> str:
+    """Plotly reads tags and entities in its texts."""
+    return escape(text, quote=False)
+
+
+def _wrapped(text: str) -> str:
+    return "<br>".join(_text(line) for line in wrap(text, _LABEL))

@@ -1,0 +1,348 @@
+"""A figure for print, drawn with matplotlib: no browser, no screen; the same bytes for the same values.
+
+matplotlib takes most of a second to import, so nothing but `files.save` imports this module.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Drawing
+from matplotlib.font_manager import fontManager
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, MaxNLocator
+
+from simulator.figures.geometry import (
+    Boxes,
+    Entry,
+    boxes,
+    categories,
+    cells,
+    grid,
+    last_in_column,
+    legend,
+    same,
+    whiskers,
+    wrap,
+    x_ticks,
+    x_window,
+    y_range,
+    y_ticks,
+    y_window,
+)
+from simulator.figures.look import LIGHT, text_on
+from simulator.figures.spec import Bars, Figure, Level, Line, Stacked
+
+DPI: Final = 300
+INCH: Final = 2.54
+DASHES: Final[dict[str, Any]] = {"solid": "-", "dashed": (0, (4, 1.6)), "dotted": (0, (1, 1.4))}
+MARKERS: Final = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle-up": "^",
+    "triangle-down": "v",
+    "cross": "P",
+    "x": "X",
+    "star": "*",
+}
+# Liberation Sans has Arial's widths: an SVG laid out with one reads the same with the other.
+_LATIN: Final = ("Arial", "Liberation Sans", "DejaVu Sans")
+_CJK: Final = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Microsoft YaHei",
+    "WenQuanYi Micro Hei",
+)
+_TALLEST: Final = {1: 7.4, 2: 5.4}
+"""Of a row of panels, by rows, in centimetres."""
+_SHAPE: Final = {1: 0.5, 2: 0.66, 3: 0.74}
+"""Height of a panel by its width, by columns."""
+_AIR: Final = 0.05
+"""Around title and legend, in inches."""
+_SLANTED: Final = 20
+"""Letters in a line of a label that stands aslant."""
+_LETTER: Final = 0.5
+"""Mean width of a letter, in font sizes."""
+# matplotlib's settings belong to the whole process, not to a drawing.
+_ONE_AT_A_TIME: Final = threading.Lock()
+
+
+def render(figure: Figure, format: Literal["png", "svg"], width: float) -> bytes:
+    """The file's bytes; PNG at 300 dpi, SVG with its text as text.
+
+    Args:
+        figure: what to draw.
+        format: ``png`` or ``svg``.
+        width: in centimetres.
+    """
+    told = {"Title": figure.title, "Description": figure.caption}
+    extra = {"Software": "Askback"} if format == "png" else {"Creator": "Askback", "Date": None}
+    out = io.BytesIO()
+    with _ONE_AT_A_TIME, matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_settings(figure.name, width))
+        drawing = draw(figure, width)
+        metadata = {key: value for key, value in told.items() if value} | extra
+        drawing.savefig(out, format=format, dpi=DPI, metadata=metadata)
+    return out.getvalue()
+
+
+def draw(figure: Figure, width: float) -> Drawing:
+    """The drawing; must run under the settings that `render` makes."""
+    rows, columns = grid(figure)
+    each = width / columns
+    row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
+    drawing = Drawing(figsize=(width / INCH, rows * row / INCH), layout="none")
+    FigureCanvasAgg(drawing)
+    entries = legend(figure)
+    axes = drawing.subplots(rows, columns, squeeze=False)
+    labels = [0.0] * rows
+    for number, place in enumerate(axes.flat):
+        if number < len(figure.panels):
+            _panel(place, figure, number, {entry.name: entry for entry in entries}, each)
+            labels[number // columns] = max(labels[number // columns], _label_height(place))
+        else:
+            place.set_visible(False)
+    _head(drawing, figure, entries, rows * row / INCH + sum(labels))
+    return drawing
+
+
+def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: float) -> None:
+    """Set title and legend above the panels, which are `high` inches; the drawing grows by what they need."""
+    size = float(matplotlib.rcParams["figure.titlesize"])
+    wide = drawing.get_figwidth()
+    letters = int(wide * 72 / (size * _LETTER * 1.1))
+    lines = wrap(figure.title, letters)
+    title = drawing.text(0.006, 1, "\n".join(lines), size=size, weight="bold", color=LIGHT.ink, va="top")
+    names = _legend(drawing, entries) if len(entries) > 1 else None
+    top = _AIR + title.get_window_extent().height / drawing.dpi + _AIR
+    head = top + _AIR + (names.get_window_extent().height / drawing.dpi if names else 0)
+    whole = high + head
+    drawing.set_size_inches(wide, whole)
+    title.set_y(1 - _AIR / whole)
+    if names:
+        names.set_bbox_to_anchor((0, 1 - top / whole))
+    drawing.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, rect=(0, 0, 1, high / whole)))
+
+
+def _label_height(axes: Axes) -> float:
+    """How many inches the labels under a panel need beyond their first line."""
+    window = [label.get_window_extent().height for label in axes.get_xticklabels()]
+    line = float(matplotlib.rcParams["xtick.labelsize"]) / 72
+    return max(max(window) / axes.get_figure(root=True).dpi - 1.3 * line, 0)
+
+
+def _panel(axes: Axes, figure: Figure, number: int, entries: dict[str, Entry], width: float) -> None:
+    panel = figure.panels[number]
+    box = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}
+    order = list(entries)
+    for mark in panel.marks:
+        stroke = entries[mark.name].stroke
+        colour = LIGHT.colour(stroke.colour)
+        if isinstance(mark, Level):
+            axes.axhline(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=1.5)
+        elif isinstance(mark, Line):
+            _line(axes, mark, entries[mark.name], order.index(mark.name), width)
+        else:
+            _bars(axes, mark, box[mark.name], entries[mark.name], width / len(categories(panel)))
+    _axes(axes, figure, number, width)
+
+
+def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> None:
+    colour = LIGHT.colour(entry.stroke.colour)
+    if mark.low is not None and mark.high is not None:
+        axes.fill_between(mark.x, mark.low, mark.high, color=colour, alpha=0.16, linewidth=0, zorder=2)
+    # Where curves have many points, each is marked at some of them, and every curve at others.
+    step = max(round(len(mark.x) / width), 1)
+    axes.plot(
+        mark.x,
+        mark.y,
+        color=colour,
+        linestyle=DASHES[entry.stroke.dash],
+        marker=MARKERS[entry.stroke.marker],
+        markevery=(place % step, step) if step < len(mark.x) else None,
+        zorder=3,
+    )
+
+
+def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: float) -> None:
+    colour = LIGHT.colour(entry.stroke.colour)
+    axes.bar(
+        box.x,
+        mark.y,
+        box.width * (1 if isinstance(mark, Stacked) else 0.92),
+        box.bottom,
+        color=colour,
+        edgecolor=LIGHT.ground,
+        linewidth=0.6 if isinstance(mark, Stacked) else 0,
+        hatch="////" if entry.stroke.hatched else None,
+        zorder=2,
+    )
+    if isinstance(mark, Bars):
+        if reach := whiskers(mark):
+            for colour, thick in ((LIGHT.ground, 1.5), (LIGHT.ink, 0.8)):
+                axes.errorbar(box.x, mark.y, reach, fmt="none", ecolor=colour, elinewidth=thick, zorder=3)
+        return
+    if width * box.width < 0.6:
+        return
+    for x, bottom, share in zip(box.x, box.bottom, mark.y, strict=True):
+        if share >= 0.1:
+            told = f"{share:.2f}"
+            axes.text(x, bottom + share / 2, told, ha="center", va="center", color=text_on(colour), zorder=4)
+
+
+def _axes(axes: Axes, figure: Figure, number: int, width: float) -> None:
+    panel = figure.panels[number]
+    first = number % grid(figure)[1] == 0
+    shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
+    axes.set_xlim(*x_window(panel))
+    axes.set_ylim(*y_window(panel))
+    axes.set_axisbelow(True)
+    axes.grid(axis="y")
+    if panel.title:
+        axes.set_title(panel.title, loc="left")
+    if last_in_column(figure, number) or not same([one.x_label for one in figure.panels]):
+        axes.set_xlabel(panel.x_label)
+    if first or not shared_y:
+        axes.set_ylabel(panel.y_label)
+    if (ticks := y_ticks(panel)) is not None:
+        axes.yaxis.set_major_locator(FixedLocator(ticks))
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%.2f"))
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.tick_params(left=first or not shared_y, labelleft=first or not shared_y)
+    if categories(panel) and y_window(panel)[0] < 0:
+        axes.axhline(0, color=LIGHT.axis, linewidth=0.6, zorder=2.5)
+    if named := categories(panel):
+        _categories(axes, named, width)
+    elif (chosen := x_ticks(panel)) is not None:
+        axes.xaxis.set_major_locator(FixedLocator(chosen))
+        axes.xaxis.set_major_formatter("{x:g}")
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
+    """Write categories under the bars: on one line or several, aslant where a word is too long for that."""
+    size = float(matplotlib.rcParams["xtick.labelsize"])
+    letters = int((width - 1) / len(named) / (size / 72 * INCH * _LETTER))
+    broken = [wrap(name, letters) for name in named]
+    fits = all(cells(line) <= letters for lines in broken for line in lines)
+    texts = (
+        ["\n".join(lines) for lines in broken]
+        if fits
+        else ["\n".join(wrap(name, _SLANTED)) for name in named]
+    )
+    axes.set_xticks(range(len(named)), texts)
+    axes.tick_params(axis="x", length=0)
+    if not fits:
+        for label in axes.get_xticklabels():
+            label.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _legend(drawing: Drawing, entries: Sequence[Entry]) -> Legend:
+    """One legend for all panels, in as few rows as fit, evenly filled, to be read row by row."""
+    handles = [_handle(entry) for entry in entries]
+    count = len(entries)
+    for rows in range(1, count + 1):
+        columns = math.ceil(count / rows)
+        order = [place for column in range(columns) for place in range(column, count, columns)]
+        made = drawing.legend(
+            [handles[place] for place in order],
+            [entries[place].name for place in order],
+            loc="upper left",
+            ncols=columns,
+            handler_map={tuple: HandlerTuple(ndivide=1, pad=0)},
+        )
+        made.set_in_layout(False)
+        if columns == 1 or made.get_window_extent().width <= 0.985 * drawing.bbox.width:
+            break
+        made.remove()
+    return made
+
+
+def _handle(entry: Entry) -> Any:
+    colour = LIGHT.colour(entry.stroke.colour)
+    if entry.kind in (Bars, Stacked):
+        hatch = "////" if entry.stroke.hatched else None
+        return Patch(facecolor=colour, edgecolor=LIGHT.ground, linewidth=0, hatch=hatch)
+    if entry.kind is Level:
+        return Line2D([], [], color=colour, linestyle=DASHES["dotted"], linewidth=1)
+    marker = MARKERS[entry.stroke.marker]
+    line = Line2D([], [], color=colour, linestyle=DASHES[entry.stroke.dash], marker=marker)
+    return (Patch(facecolor=colour, alpha=0.16, linewidth=0), line) if entry.band else line
+
+
+def _fonts() -> list[str]:
+    """Those that this machine has: a Latin one, then one for what it lacks."""
+    known = {font.name for font in fontManager.ttflist}
+    latin = next(name for name in _LATIN if name in known)
+    return list(dict.fromkeys([latin, *[name for name in _CJK if name in known][:1], "DejaVu Sans"]))
+
+
+def _settings(name: str, width: float) -> Any:
+    small = 7.0 if width > 12 else 6.5
+    return {
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "text.parse_math": False,
+        "axes.formatter.use_mathtext": False,
+        "axes.unicode_minus": True,
+        "font.family": _fonts(),
+        "font.size": small,
+        "figure.titlesize": small + 2,
+        "figure.facecolor": LIGHT.ground,
+        "axes.titlesize": small + 0.5,
+        "axes.titleweight": "bold",
+        "axes.titlecolor": LIGHT.ink,
+        "axes.titlepad": 4,
+        "axes.labelsize": small + 0.5,
+        "axes.labelcolor": LIGHT.muted,
+        "axes.labelpad": 3,
+        "axes.edgecolor": LIGHT.axis,
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": LIGHT.line,
+        "grid.linewidth": 0.6,
+        "xtick.color": LIGHT.axis,
+        "ytick.color": LIGHT.axis,
+        "xtick.labelcolor": LIGHT.muted,
+        "ytick.labelcolor": LIGHT.muted,
+        "xtick.labelsize": small,
+        "ytick.labelsize": small,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 2.5,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "lines.linewidth": 1.3,
+        "lines.markersize": 3.6,
+        "lines.markeredgewidth": 0.5,
+        "lines.markeredgecolor": LIGHT.ground,
+        "hatch.color": LIGHT.ground,
+        "hatch.linewidth": 0.6,
+        "legend.frameon": False,
+        "legend.fontsize": small + 0.5,
+        "legend.labelcolor": LIGHT.ink,
+        "legend.handlelength": 1.9,
+        "legend.handletextpad": 0.5,
+        "legend.columnspacing": 1.4,
+        "legend.borderaxespad": 0.3,
+        "legend.borderpad": 0.1,
+    }
