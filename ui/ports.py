@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from simulator.clarq.sessions import CatalogEntry, Opponent
+from simulator.clarq.sessions import CatalogEntry
 from simulator.clarq.views import Replay, SeatView
+from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from trees import Language
 

@@ -11,18 +11,13 @@ from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.room import ROOM
+from simulator.clarq.seeker_offline import MANNERS
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.runner.lobby import Opponent, menu, require_offered
 from simulator.runner.sessions import Sessions
 from trees import Language, Task
 from trees.types import task_type
-
-# The models offered in the menu, and the environment variable that each needs.
-_MENU = (
-    ("openai/gpt-4o", "OPENAI_API_KEY"),
-    ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
-    ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +30,6 @@ class CatalogEntry:
     title: str
     uncertainties: int
     depth: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opponent:
-    """Somebody who can sit opposite a person.
-
-    Attributes:
-        name: as the log names it.
-        available: False if `requires`, an environment variable, is not set.
-    """
-
-    name: str
-    available: bool
-    requires: str = ""
 
 
 class ClarqSessions(Sessions):
@@ -84,8 +65,7 @@ class ClarqSessions(Sessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in one, a second person, models with a key."""
         offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
-        models = (Opponent(name, bool(self._env.get(key)), key) for name, key in _MENU)
-        return (Opponent(offline, True), Opponent("person", True), *models)
+        return menu([offline], self._env)
 
     async def start(
         self,
@@ -102,14 +82,14 @@ class ClarqSessions(Sessions):
                 (`opponents`): the names come from a browser, and must not reach files or other servers.
         """
         for seat, name in seats.items():
-            self._require_offered(seat, name)
+            require_offered(name, seat, self._offered(seat))
         return await self.start_item(self._task(task_id, language), seats, options)
 
-    def _require_offered(self, seat: str, name: str) -> None:
-        base = name.partition(":")[0] if name.startswith("offline/") else name
-        opposite = SEEKER if seat == PROVIDER else PROVIDER
-        if base not in {one.name for one in self.opponents(opposite) if one.available}:
-            raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
+    def _offered(self, seat: str) -> tuple[Opponent, ...]:
+        """Who may sit in `seat`; the built-in seeker has manners that the menu does not list."""
+        if seat == PROVIDER:
+            return self.opponents(SEEKER)
+        return (*self.opponents(PROVIDER), *(Opponent(f"offline/seeker:{one}", True) for one in MANNERS))
 
     def _task(self, task_id: str, language: Language) -> Task:
         for task in load_items(self._data, language):

@@ -21,17 +21,12 @@ from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import HumanView, Mode, Protocol, Replay, RobotView
 from simulator.models import ChatModel
+from simulator.runner.lobby import Opponent, menu, require_offered
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from trees import Language
 
-# The models offered in the menu, and the environment variable that each needs.
-_MENU: Final = (
-    ("openai/gpt-4o", "OPENAI_API_KEY"),
-    ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
-    ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-)
 _ROBOTS: Final = ("offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
 GIVER: Final = "offline/giver"
@@ -51,20 +46,6 @@ class CatalogEntry:
     level: int | None
     quest: str
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opponent:
-    """Somebody who can sit opposite a person.
-
-    Attributes:
-        name: as the log names it.
-        available: False if `requires`, an environment variable, is not set.
-    """
-
-    name: str
-    available: bool
-    requires: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +107,7 @@ class HandMeThatSessions(Sessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
         offline = (GIVER,) if seat == ROBOT else (*_ROBOTS, *_OTHER_ROBOTS)
-        models = (Opponent(name, bool(self._env.get(key)), key) for name, key in _MENU)
-        return (*(Opponent(name, True) for name in offline), Opponent("person", True), *models)
+        return menu(offline, self._env)
 
     async def start(
         self,
@@ -158,7 +138,7 @@ class HandMeThatSessions(Sessions):
         """
         Options.read(options or {})
         for seat, name in seats.items():
-            self._require_offered(seat, name)
+            require_offered(name, seat, self.opponents(HUMAN if seat == ROBOT else ROBOT))
         task = self._any_task(level) if task_id is None else self._task(task_id)
         return await self.start_item(Posed(task, language), seats, options, name=_key(task.id))
 
@@ -264,11 +244,6 @@ class HandMeThatSessions(Sessions):
 
     def _person(self, participant_key: str) -> str:
         return pseudonym_of(load_key(self._reader.path), "study", participant_key)
-
-    def _require_offered(self, seat: str, name: str) -> None:
-        opposite = HUMAN if seat == ROBOT else ROBOT
-        if name not in {one.name for one in self.opponents(opposite) if one.available}:
-            raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
 
 
 def _key(task_id: str) -> str:

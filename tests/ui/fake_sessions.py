@@ -6,9 +6,10 @@ import itertools
 from dataclasses import dataclass, field
 
 from simulator.clarq.score import DialogueScores
-from simulator.clarq.sessions import CatalogEntry, Opponent
+from simulator.clarq.sessions import CatalogEntry
 from simulator.clarq.views import ProviderNode, ProviderTree, Replay, ReplayStep, SeatView
 from simulator.errors import ConflictError, SeatError
+from simulator.runner.lobby import Opponent
 from simulator.seats import Line, Reply
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 

@@ -10,7 +10,7 @@ import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
 from simulator.clarq import graph, provider
-from simulator.clarq.sessions import Opponent
+from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import environment

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.handmethat.sessions import Opponent
+from simulator.runner.lobby import Opponent
 from ui.handmethat.ports import SEATS
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.ports import PERSON

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from simulator.handmethat.sessions import CatalogEntry, Opponent, StudyStep
+from simulator.handmethat.sessions import CatalogEntry, StudyStep
 from simulator.handmethat.views import HumanView, Mode, Replay, RobotView
+from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from trees import Language
 

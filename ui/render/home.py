@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from simulator.clarq.sessions import CatalogEntry, Opponent
+from simulator.clarq.sessions import CatalogEntry
+from simulator.runner.lobby import Opponent
 from trees import Language
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.ports import PERSON, SEATS

@@ -382,6 +382,12 @@ async def test_a_task_is_started_by_its_id_and_language(clarq, server):
         await clarq.start(task_id="nothing", language="en", seats=H2L)
 
 
+async def test_the_built_in_seeker_may_have_another_manner_than_the_menu_s(clarq, server):
+    seats = {"seeker": "offline/seeker:hasty", "provider": "person"}
+    episode = await clarq.start(task_id=clarq.catalog("en")[0].task_id, language="en", seats=seats)
+    assert server.reader.episode(episode).seats["seeker"] == "offline/seeker:hasty"
+
+
 @pytest.mark.parametrize(
     "seats",
     [
@@ -391,6 +397,7 @@ async def test_a_task_is_started_by_its_id_and_language(clarq, server):
         {"seeker": "person", "provider": "anthropic/claude-sonnet-4-5"},
         {"seeker": "person", "provider": "transformers//etc"},
         {"seeker": "person", "provider": "offline/seeker"},
+        {"seeker": "offline/seeker:rude", "provider": "person"},
     ],
 )
 async def test_only_who_is_offered_can_be_asked_for(clarq, server, seats):

@@ -1,0 +1,52 @@
+"""Who is offered to a person for the seat opposite: built-in players, another person, models with a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from simulator.errors import InputError
+
+# The models offered in the menus, and the environment variable that each needs.
+MODELS: Final[Mapping[str, str]] = {
+    "openai/gpt-4o": "OPENAI_API_KEY",
+    "openai/gpt-4o-mini": "OPENAI_API_KEY",
+    "anthropic/claude-sonnet-4-5": "ANTHROPIC_API_KEY",
+}
+PERSON: Final = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody who can sit opposite a person.
+
+    Attributes:
+        name: as the log names it.
+        available: False if `requires`, an environment variable, is not set.
+    """
+
+    name: str
+    available: bool
+    requires: str = ""
+
+
+def menu(offline: Iterable[str], env: Mapping[str, str]) -> tuple[Opponent, ...]:
+    """The built-in players named `offline`, a second person, and models, in this order.
+
+    Args:
+        offline: names of the built-in players for the seat.
+        env: the environment, in which models' keys are looked up.
+    """
+    models = (Opponent(name, bool(env.get(key)), key) for name, key in MODELS.items())
+    return (*(Opponent(name, True) for name in offline), Opponent(PERSON, True), *models)
+
+
+def require_offered(name: str, seat: str, offered: Iterable[Opponent]) -> None:
+    """Refuse who was not offered: names come from a browser, and must not reach files or other servers.
+
+    Raises:
+        InputError: if `name` is not among those in `offered` who are available.
+    """
+    if name not in {one.name for one in offered if one.available}:
+        raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
