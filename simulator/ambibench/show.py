@@ -48,7 +48,7 @@ def participant_view(
         total=sum(one.trial is not None for one in table.steps),
         text=trial.text if trial else "",
         answer=trial.answer if trial else "label",
-        feedback=_feedback(item, table.steps, state),
+        feedback=None if ending and ending.status != "completed" else _feedback(item, table.steps, state),
         study=table.rules.study,
         ending=ending,
         warning=warning,
