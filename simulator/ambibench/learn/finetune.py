@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -21,7 +21,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedul
 from simulator.ambibench.learn.config import TrainConfig
 from simulator.seeds import derive_seed
 
-CURVE: Final = "curve.json"
+LOSSES: Final = "curve.json"
 SETTINGS: Final = "askback.json"
 Tell = Callable[[int, float], None]
 
@@ -39,6 +39,19 @@ class Encoded:
     weights: tuple[float, ...]
 
 
+@dataclass(slots=True)
+class Curve:
+    """The losses of each update, in order (natural log; ln 2 = .69 is a guess between two labels).
+
+    Attributes:
+        loss: what was minimised.
+        completion: of the completion's tokens alone.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    completion: list[float] = field(default_factory=list)
+
+
 def finetune(
     base: str,
     records: Sequence[Mapping[str, str]],
@@ -47,7 +60,7 @@ def finetune(
     *,
     told: Mapping[str, Any] | None = None,
     tell: Tell = lambda done, loss: None,
-) -> list[float]:
+) -> Curve:
     """Finetune the model in the folder `base` on `records` and save it in the folder `out`.
 
     `out` then holds the adapter (which names its base) or the whole model, the tokenizer, the losses
@@ -59,22 +72,22 @@ def finetune(
         out: is made; files in it of the same names are replaced.
         config: how.
         told: further facts for ``askback.json`` (fold, variant, data seed).
-        tell: is told the number of updates made and the newest loss.
+        tell: is told the number of updates made and the newest loss of a completion.
 
     Returns:
-        The loss of each update.
+        The losses of each update.
     """
     torch.manual_seed(derive_seed(config.seed, "weights"))
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = _trainable(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
     encoded = [encode(tokenizer, record, config.prompt_weight) for record in records]
-    losses = _train(model, encoded, config, tell)
+    curve = _train(model, encoded, config, tell)
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
     facts = {"base": base, "examples": len(records), **asdict(config), "rate": config.learning_rate}
     _write(out / SETTINGS, {**facts, **(told or {})})
-    _write(out / CURVE, {"loss": losses})
-    return losses
+    _write(out / LOSSES, asdict(curve))
+    return curve
 
 
 def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> Encoded:
@@ -88,13 +101,13 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
     return Encoded((*prompt, *completion), weights)
 
 
-def weighted_loss(model: Any, one: Encoded) -> torch.Tensor:
-    """Weighted mean cross-entropy (natural log) of a record's tokens, each predicted from those before."""
+def losses_of(model: Any, one: Encoded) -> tuple[torch.Tensor, float]:
+    """Weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
     ids = torch.tensor([one.ids], device=model.device)
     weights = torch.tensor(one.weights[1:], device=model.device)
     logits = model(input_ids=ids).logits[0, :-1].float()
     losses = cross_entropy(logits, ids[0, 1:], reduction="none")
-    return (losses * weights).sum() / weights.sum()
+    return (losses * weights).sum() / weights.sum(), losses[weights == 1].mean().item()
 
 
 def _trainable(model: Any, config: TrainConfig) -> Any:
@@ -109,26 +122,27 @@ def _trainable(model: Any, config: TrainConfig) -> Any:
     return get_peft_model(model, adapter)
 
 
-def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Tell) -> list[float]:
+def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Tell) -> Curve:
     learned = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=config.learning_rate, weight_decay=0.0)
     updates = config.epochs * len(encoded)
     schedule = get_linear_schedule_with_warmup(optimizer, int(config.warmup * updates), updates)
-    losses: list[float] = []
+    curve = Curve()
     model.train()
     for epoch in range(config.epochs):
         order = list(encoded)
         Random(derive_seed(config.seed, "order", epoch)).shuffle(order)
         for one in order:
-            loss = weighted_loss(model, one)
+            loss, completion = losses_of(model, one)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learned, config.clip)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
-            losses.append(loss.item())
-            tell(len(losses), losses[-1])
-    return losses
+            curve.loss.append(loss.item())
+            curve.completion.append(completion)
+            tell(len(curve.loss), completion)
+    return curve
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
