@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from statistics import fmean
 from typing import Protocol
@@ -68,3 +68,40 @@ def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
         if (count := tally.statuses.get(status))
     ]
     return "  ".join(means + bad)
+
+
+@contextmanager
+def updates_bar(
+    console: Console | None, total: int, *, title: str = "updates"
+) -> Iterator[Callable[[int, float], None]]:
+    """A progress bar of a training, with the mean of the newest losses behind it.
+
+    Args:
+        console: where to draw; None to draw nothing.
+        total: updates in all.
+        title: what stands in front of the bar.
+
+    Yields:
+        Is told the number of updates made and the newest loss.
+    """
+    if console is None:
+        yield lambda done, loss: None
+        return
+    bar = Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[loss]}"),
+        console=console,
+    )
+    recent: list[float] = []
+    with bar:
+        task = bar.add_task(title, total=total, loss="")
+
+        def tell(done: int, loss: float) -> None:
+            recent.append(loss)
+            del recent[:-50]
+            bar.update(task, completed=done, loss=f"loss {fmean(recent):.3f}")
+
+        yield tell

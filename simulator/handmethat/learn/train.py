@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from simulator.errors import InputError
 from simulator.handmethat.env.demos import expert_demo
@@ -26,9 +23,8 @@ from simulator.handmethat.learn.seen import Oracle
 from simulator.handmethat.learn.seq2seq import Seq2Seq
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
+from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
-
-Tell = Callable[[int, float], None]
 
 
 def train_behaviour(
@@ -55,7 +51,7 @@ def train_behaviour(
     vocabulary = words_of_examples(examples)
     torch.manual_seed(seed)
     network = Seq2Seq(config, len(vocabulary))
-    with _bar(console, "updates", config.updates) as tell:
+    with updates_bar(console, config.updates) as tell:
         losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
     told = {"oracle": oracle, "mode": mode, "seed": seed, "examples": len(examples), "config": config_name}
     save_checkpoint(out, "seq2seq", config, vocabulary, network, told)
@@ -87,7 +83,7 @@ def train_by_playing(
     vocabulary = words_of(tasks, mode, config.limit)
     torch.manual_seed(seed)
     network = Drrn(config, len(vocabulary))
-    with _bar(console, "steps", config.steps) as tell:
+    with updates_bar(console, config.steps, title="steps") as tell:
         progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
     told = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
     save_checkpoint(out, "drrn", config, vocabulary, network, told)
@@ -126,28 +122,3 @@ def read_curve(path: Path) -> dict[str, list[float]]:
                 if value and name != "number":
                     columns.setdefault(name, []).append(float(value))
     return columns
-
-
-@contextmanager
-def _bar(console: Console | None, title: str, total: int) -> Iterator[Tell]:
-    if console is None:
-        yield lambda done, loss: None
-        return
-    bar = Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[loss]}"),
-        console=console,
-    )
-    recent: list[float] = []
-    with bar:
-        task = bar.add_task(title, total=total, loss="")
-
-        def tell(done: int, loss: float) -> None:
-            recent.append(loss)
-            del recent[:-50]
-            bar.update(task, completed=done, loss=f"loss {fmean(recent):.3f}")
-
-        yield tell
