@@ -79,8 +79,18 @@ def generate_multiple(
         location_word: see `instructions.instruction`.
         features: the salient features wanted.
     """
+    # Seeds are derived from one name for all kinds; ids must differ, so that kinds can share a file or a log.
+    called = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]
     return tuple(
-        draw_multiple(prompt_seed, feature, form, kind, length=length, location_word=location_word, name=name)
+        draw_multiple(
+            prompt_seed,
+            feature,
+            form,
+            kind,
+            length=length,
+            location_word=location_word,
+            name=called + name.removeprefix("multiple"),
+        )
         for name, prompt_seed, feature, form in _cells(seed, "multiple", per_cell, design)
         if feature in features
     )
