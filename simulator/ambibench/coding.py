@@ -1,0 +1,271 @@
+"""Sorting what participants say the task is about (spec section 8; paper App. A).
+
+A rater sees an output and the salient feature, never the model, and sorts the output into one of three
+categories. Two raters sort each output; where they differ, a third decides. A mark is a `Judgment`:
+
+====================== ============= ============================
+kind                   about         value
+====================== ============= ============================
+``ambibench.category`` an episode    ``{"category": CATEGORIES}``
+====================== ============= ============================
+
+Of each rater the newest mark of an output counts, in the place of the first: raters may change their mind,
+and who was asked to decide stays the one who decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, Literal, cast, get_args
+
+from logs import LogReader
+from logs.rows import Judgment
+from simulator.ambibench.features import VALUES, Feature
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.rows import BENCHMARK, item_from_row
+from simulator.ambibench.score import CATEGORY
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+from simulator.stats import Interval, bootstrap, cohen_kappa
+
+Category = Literal["correct", "incorrect", "other"]
+CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+"""Names the salient feature in any words; names another; names no task."""
+KIND: Final = CATEGORY
+RATERS: Final = 2
+RESAMPLES: Final = 1000
+_ENDED: Final = ("completed", "truncated")
+
+Codes = Mapping[str, Mapping[str, Category]]
+"""Episode -> rater -> category, raters in the order in which they first sorted it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a rater sees of one output.
+
+    Attributes:
+        token: names the output without telling whose it is; `episode_of` knows.
+        text: as it was written.
+        feature: the salient one, with the names of its two values.
+    """
+
+    token: str
+    text: str
+    feature: Feature
+    values: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """An output that two raters sorted differently.
+
+    Attributes:
+        first: the category by the first of the two; `second` by the other.
+        decided: the third's word, None before there is one.
+    """
+
+    episode_id: str
+    first: Category
+    second: Category
+    decided: Category | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far two raters sort alike.
+
+    Attributes:
+        raters: the two, in the order of their names.
+        observed: share of equal categories, with a bootstrap interval over outputs.
+        kappa: Cohen's, likewise; 1 if both always say the same one thing.
+        disagreements: where they differ; `first` is of the first of `raters`.
+    """
+
+    raters: tuple[str, str]
+    observed: Interval
+    kappa: Interval
+    disagreements: tuple[Disagreement, ...]
+
+
+def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
+    """The outputs that `rater` is to sort next, blind, in an order of the rater's own.
+
+    Left out is what the rater has sorted, and what two others have.
+
+    Args:
+        reader: of the log.
+        runs: runs of setting ``verbalise``; of several, the outputs come mixed.
+        rater: the rater's pseudonym.
+
+    Raises:
+        InputError: if a run has no such outputs.
+    """
+    sorted_into = codes(_judgments(reader, runs))
+    due = {
+        episode: output
+        for episode, output in _outputs(reader, runs).items()
+        if rater not in (by := sorted_into.get(episode, {})) and len(by) < RATERS
+    }
+    return _shuffled(due, rater)
+
+
+def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
+    """The outputs that two others sorted differently and nobody has decided; what they said is not told.
+
+    Raises:
+        InputError: as for `to_code`.
+    """
+    sorted_into = codes(_judgments(reader, runs))
+    due = {
+        episode: output
+        for episode, output in _outputs(reader, runs).items()
+        if rater not in (by := sorted_into.get(episode, {}))
+        and len(by) == RATERS
+        and _settled(tuple(by.values())) is None
+    }
+    return _shuffled(due, rater)
+
+
+def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
+    """The episode whose output is called `token`.
+
+    Raises:
+        InputError: if there is none.
+    """
+    for episode, output in _outputs(reader, runs).items():
+        if output.token == token:
+            return episode
+    raise InputError(f"There is no output {token!r} to be sorted.")
+
+
+def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
+    """The row that says what a rater sorted an output into.
+
+    Args:
+        episode_id: whose output it is.
+        rater: the rater's pseudonym.
+        category: one of `CATEGORIES`.
+        key: of this submission; the same key is the same mark.
+
+    Raises:
+        InputError: if there is no such category.
+    """
+    if category not in CATEGORIES:
+        raise InputError(f"{category!r} is no category; they are {', '.join(CATEGORIES)}.")
+    return Judgment(
+        id=f"{episode_id}/category/{rater}/{key}",
+        episode_id=episode_id,
+        annotator=rater,
+        kind=KIND,
+        value={"category": category},
+        key=key,
+    )
+
+
+def codes(judgments: Iterable[Judgment]) -> dict[str, dict[str, Category]]:
+    """What each rater sorted each output into, out of judgments in the order in which they were written."""
+    found: dict[str, dict[str, Category]] = {}
+    for one in judgments:
+        if one.kind == KIND and one.episode_id is not None:
+            found.setdefault(one.episode_id, {})[one.annotator] = cast(Category, one.value["category"])
+    return found
+
+
+def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
+    """The category of each output: what one rater or two agreeing say, else what a third decides.
+
+    Outputs that two sorted differently and nobody has decided are left out.
+    """
+    found = {episode: _settled(tuple(by.values())) for episode, by in codes(judgments).items()}
+    return {episode: category for episode, category in found.items() if category is not None}
+
+
+def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreement, ...]:
+    """Agreement of every two raters who sorted outputs in common.
+
+    The word of a third, who sees nothing but what others differ on, is not compared.
+
+    Args:
+        judgments: in the order in which they were written.
+        seed: of the resampling.
+    """
+    pairs: dict[tuple[str, str], list[Disagreement]] = {}
+    for episode, by in codes(judgments).items():
+        if len(by) < RATERS:
+            continue
+        (one, other), third = sorted(list(by)[:RATERS]), list(by.values())[RATERS:]
+        told = Disagreement(
+            episode_id=episode, first=by[one], second=by[other], decided=third[0] if third else None
+        )
+        pairs.setdefault((one, other), []).append(told)
+    return tuple(_agreement(raters, pairs[raters], seed) for raters in sorted(pairs))
+
+
+def _agreement(raters: tuple[str, str], outputs: Sequence[Disagreement], seed: int) -> Agreement:
+    first: list[Hashable] = [one.first for one in outputs]
+    second: list[Hashable] = [one.second for one in outputs]
+    n = len(outputs)
+    return Agreement(
+        raters=raters,
+        observed=bootstrap(
+            n, lambda at: sum(first[i] == second[i] for i in at) / n, seed=seed, resamples=RESAMPLES
+        ),
+        kappa=bootstrap(
+            n,
+            lambda at: cohen_kappa([first[i] for i in at], [second[i] for i in at]),
+            seed=seed,
+            resamples=RESAMPLES,
+        ),
+        disagreements=tuple(one for one in outputs if one.first != one.second),
+    )
+
+
+def _settled(said: Sequence[Category]) -> Category | None:
+    if len(set(said[:RATERS])) == 1:
+        return said[0]
+    return said[RATERS] if len(said) > RATERS else None
+
+
+def _judgments(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
+    return [one for run in _names(runs) for one in reader.judgments(run_id=run, kind=KIND)]
+
+
+def _outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
+    """Every output of some runs, by episode."""
+    return {episode: output for run in _names(runs) for episode, output in _of_run(reader, run).items()}
+
+
+def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
+    if (benchmark := reader.run(run_id).benchmark) != BENCHMARK:
+        raise InputError(f"{run_id} is a run of {benchmark}, not of {BENCHMARK}.")
+    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    endings = reader.endings(run_id)
+    found = {}
+    for played in reader.turns_of_run(run_id):
+        item, ending = items[played.episode.item_hash], endings.get(played.episode.id)
+        texts = [turn.text for turn in played.turns if turn.payload.get("kind") == "text"]
+        if not isinstance(item, Prompt) or item.setting != "verbalise" or not texts:
+            continue
+        if ending is not None and ending.status in _ENDED:
+            found[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
+    if not found:
+        raise InputError(f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.")
+    return found
+
+
+def _output(episode_id: str, text: str, feature: Feature) -> Output:
+    # The episode's id holds the run's name, which may be the model's.
+    token = sha256(episode_id.encode()).hexdigest()[:20]
+    return Output(token=token, text=text, feature=feature, values=VALUES[feature])
+
+
+def _shuffled(due: Mapping[str, Output], rater: str) -> tuple[Output, ...]:
+    # Each output has a place of its own, so what remains keeps its order however far others have come.
+    return tuple(sorted(due.values(), key=lambda one: derive_seed(0, "coding", rater, one.token)))
+
+
+def _names(runs: str | Sequence[str]) -> tuple[str, ...]:
+    return (runs,) if isinstance(runs, str) else tuple(dict.fromkeys(runs))

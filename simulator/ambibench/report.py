@@ -1,0 +1,119 @@
+"""The report of runs: their trials as results, how far raters agree, how episodes ended.
+
+Everything is computed from the logged turns; nothing is read from the score rows, which are a copy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from logs import LogReader, ModelUsage
+from simulator.ambibench.coding import KIND, Agreement, agreement
+from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.reporting.measures import Means, means
+from simulator.ambibench.reporting.record import TrialRecord, scored
+from simulator.ambibench.reporting.results import Results, results
+from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.terminal import print_tables
+from simulator.ambibench.reporting.trial_log import read_trials, trials_of_runs
+
+__all__ = ["Report", "print_report", "report", "summary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is told of some runs and files.
+
+    Attributes:
+        runs: names of the runs, then of the files.
+        trials: every answer, scored.
+        results: the same as columns.
+        agreements: of every two raters of outputs.
+        statuses: how many episodes ended how; ``open`` for those that have not.
+        failures: why episodes failed -> how many did, the most frequent first.
+    """
+
+    runs: tuple[str, ...]
+    trials: tuple[TrialRecord, ...]
+    results: Results
+    agreements: tuple[Agreement, ...] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+
+def report(
+    reader: LogReader | None,
+    runs: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    *,
+    mode: Mode | None = None,
+    tie: Tie | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Report:
+    """The report of some runs and of trials in files.
+
+    Args:
+        reader: of the log; None if only files are reported.
+        runs: names of runs.
+        files: JSON lines as `trial_log.read_trials` takes them.
+        mode: how tables of probabilities are read; None: as each run or file says.
+        tie: what a tie counts; None: as each run or file says.
+        labels: actor, or a pattern with ``*``, -> what it is called; ``person`` stands for all people.
+
+    Raises:
+        InputError: if a run is of another benchmark, or a file is wrong.
+        NotInLog: if there is no such run.
+    """
+    names = tuple(dict.fromkeys(runs))
+    logged = () if reader is None else trials_of_runs(reader, names, mode, tie)
+    given = tuple(scored(one, mode, tie) for path in files for one in read_trials(path))
+    statuses, failures = ({}, {}) if reader is None else _endings(reader, names)
+    judgments = (
+        [] if reader is None else [one for run in names for one in reader.judgments(run_id=run, kind=KIND)]
+    )
+    return Report(
+        runs=(*names, *map(str, files)),
+        trials=(*logged, *given),
+        results=results((*logged, *given), labels),
+        agreements=agreement(judgments),
+        statuses=statuses,
+        failures=failures,
+    )
+
+
+def summary(found: Results) -> Means:
+    """Accuracy by actor, setting and instruction, over all their labels."""
+    return means(found, "correct", ("actor", "setting", "kind"))
+
+
+def print_report(console: Console, found: Report, usage: Sequence[ModelUsage] = ()) -> None:
+    """Statuses, the tables of each setting, cost."""
+    statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.statuses.items()))
+    console.print(f"\n[bold]{' '.join(found.runs)}[/bold]  {statuses or f'{len(found.trials)} trials'}")
+    for reason, count in found.failures.items():
+        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
+    if found.failures:
+        console.print("What failed is not scored; the same command plays it again.")
+    print_tables(console, tables(found.results, found.agreements))
+    for one in usage:
+        cost = "no price known" if one.unpriced else f"${one.cost:.4f}"
+        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+
+
+def _endings(reader: LogReader, runs: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    statuses: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    for run in runs:
+        endings = reader.endings(run)
+        for episode in reader.episodes(run, latest=True):
+            ending = endings.get(episode.id)
+            statuses[ending.status if ending else "open"] += 1
+            if ending and ending.status == "failed":
+                failures[ending.message or "no reason is logged"] += 1
+    return dict(statuses), dict(failures.most_common())

@@ -1,0 +1,163 @@
+"""Means with intervals (spec section 7.4): percentile bootstrap, 1000 resamples, whole units, fixed seed.
+
+A unit is a prompt, or a person; each group that is asked for is resampled by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from simulator.ambibench.reporting.results import Codes, Floats, Mask, Measure, Name, Results
+from simulator.stats import LEVEL, Interval
+
+RESAMPLES: Final = 1000
+SEED: Final = 0
+
+Means = dict[tuple[str, ...], Interval]
+"""Levels of the factors asked for, in their order -> mean with its interval; `n` counts trials."""
+PlainMeans = dict[tuple[str, ...], tuple[int | float | None, ...]]
+
+
+def means(results: Results, measure: Measure, by: Sequence[Name], *, seed: int = SEED) -> Means:
+    """The mean of a measure in each group of trials that agree in the factors `by`.
+
+    It is what `stats.cluster_bootstrap` gives with `RESAMPLES` resamples and units as clusters. Trials
+    without a value, or without a level of one of the factors, are left out.
+    """
+    return {
+        levels: mean(results.numbers[measure][at], results.factors["unit"].codes[at], seed=seed)
+        for levels, at in groups(results, by, ~np.isnan(results.numbers[measure]))
+    }
+
+
+def shares(results: Results, category: str, by: Sequence[Name], *, seed: int = SEED) -> Means:
+    """The share of a category among the sorted trials of each group."""
+    factor = results.factors["category"]
+    hits = results.has("category", category).astype(float)
+    return {
+        levels: mean(hits[at], results.factors["unit"].codes[at], seed=seed)
+        for levels, at in groups(results, by, factor.codes >= 0)
+    }
+
+
+def balanced(
+    results: Results, measure: Measure, by: Sequence[Name], over: Name, *, seed: int = SEED
+) -> Means:
+    """The mean, over the levels of a factor, of the means at each: over `k`, or over actors.
+
+    Each level counts the same, however many trials it has. Units are resampled whole, with all their
+    levels; a level that a resample misses is left out of that resample.
+    """
+    found: Means = {}
+    values, units = results.numbers[measure], results.factors["unit"].codes
+    levels = results.factors[over].codes
+    for group, at in groups(results, by, ~np.isnan(values) & (levels >= 0)):
+        found[group] = _mean_of_means(values[at], units[at], levels[at], seed)
+    return found
+
+
+def plain_means(results: Results, measures: Sequence[Measure], by: Sequence[Name]) -> PlainMeans:
+    """Means without intervals: in each group the number of trials, then the mean of each measure.
+
+    A mean is None where no trial has a value.
+    """
+    everywhere = np.ones(len(results), dtype=bool)
+    return {
+        levels: (len(at), *(_plain(results.numbers[measure][at]) for measure in measures))
+        for levels, at in groups(results, by, everywhere)
+    }
+
+
+def split(found: Means) -> dict[str, dict[str, Interval]]:
+    """Means by two factors as a table: level of the first -> level of the second -> mean."""
+    table: dict[str, dict[str, Interval]] = {}
+    for (first, second), value in found.items():
+        table.setdefault(first, {})[second] = value
+    return table
+
+
+def turned(table: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, Interval]]:
+    """The same table with the second factor first."""
+    found: dict[str, dict[str, Interval]] = {}
+    for first, row in table.items():
+        for second, value in row.items():
+            found.setdefault(second, {})[first] = value
+    return found
+
+
+def longest(results: Results) -> int:
+    """The last k that there is."""
+    return max((int(k) for k in results.present("k")), default=0)
+
+
+def groups(results: Results, by: Sequence[Name], among: Mask) -> Iterator[tuple[tuple[str, ...], Codes]]:
+    """The trials of each group: its levels, and where its trials are; groups in the order of the levels."""
+    factors = [results.factors[name] for name in by]
+    kept = np.flatnonzero(among & np.logical_and.reduce([factor.codes >= 0 for factor in factors]))
+    if not len(kept):
+        return
+    whole = np.stack([factor.codes[kept] for factor in factors], axis=1)
+    found, which = np.unique(whole, axis=0, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(found)))
+    for codes, at in zip(found, np.split(order, ends[:-1]), strict=True):
+        levels = tuple(factor.levels[code] for factor, code in zip(factors, codes, strict=True))
+        yield levels, kept[at]
+
+
+def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
+    """The mean of some values with its interval; units are resampled whole.
+
+    Args:
+        values: at least one.
+        units: the unit of each.
+        seed: of the resampling.
+    """
+    sums, counts = _by_unit(values, units)
+    drawn = draws(len(sums), seed)
+    return _interval(float(sums.sum() / counts.sum()), drawn @ sums / (drawn @ counts), len(values))
+
+
+@lru_cache(maxsize=16)
+def draws(units: int, seed: int) -> Floats:
+    """How often each unit comes in each resample: an array (`RESAMPLES`, `units`)."""
+    picks = np.random.default_rng(seed).integers(0, units, size=(RESAMPLES, units))
+    places = picks + units * np.arange(RESAMPLES)[:, None]
+    counts = np.bincount(places.ravel(), minlength=RESAMPLES * units).reshape(RESAMPLES, units)
+    return counts.astype(float)
+
+
+def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> Interval:
+    _, unit = np.unique(units, return_inverse=True)
+    _, level = np.unique(levels, return_inverse=True)
+    shape = (unit.max() + 1, level.max() + 1)
+    cell = unit * shape[1] + level
+    sums = np.bincount(cell, values, shape[0] * shape[1]).reshape(shape)
+    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+    drawn = draws(shape[0], seed)
+    top, bottom = drawn @ sums, drawn @ counts
+    at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
+    value = float((sums.sum(axis=0) / counts.sum(axis=0)).mean())
+    return _interval(value, np.nanmean(at_levels, axis=1), len(values))
+
+
+def _plain(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _by_unit(values: Floats, units: Codes) -> tuple[Floats, Floats]:
+    """Sum and number of the values of each unit, units in the order in which they come."""
+    _, first, which = np.unique(units, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))[which]
+    return np.bincount(place, values).astype(float), np.bincount(place).astype(float)
+
+
+def _interval(value: float, drawn: Floats, n: int) -> Interval:
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Interval(value, float(low), float(high), n)

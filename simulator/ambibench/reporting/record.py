@@ -1,0 +1,200 @@
+"""The record of one trial: the same fields for people, models and the oracle (spec section 15).
+
+A report needs nothing but such records, wherever they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from simulator.ambibench.aws import CATEGORIES as REGIONS
+from simulator.ambibench.aws import classify, origins
+from simulator.ambibench.coding import CATEGORIES
+from simulator.ambibench.features import Feature, Format, Kind, Label, Pair, Setting, Variant, pair_of
+from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.score import ScoreMode, read_reply
+
+ActorKind = Literal["human", "model", "oracle"]
+TEXT_SETTINGS: tuple[Setting, ...] = ("verbalise", "aws")
+
+
+def _pairs(table: Any) -> Any:
+    """A table given as an object, as the pairs that it is a list of elsewhere."""
+    return list(table.items()) if isinstance(table, dict) else table
+
+
+class Shown(BaseModel):
+    """A labelled example that was seen before the trial."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sentence: str
+    label: str
+
+
+class TrialRecord(BaseModel):
+    """One answer that was due, with all that is known of it.
+
+    Attributes:
+        run_id: where it comes from; `software_version` and `created_at` likewise.
+        setting: see `features.Setting`.
+        fold: of finetuning and its evaluation: the pair held out.
+        ft_variant: of finetuning: what the model was trained on.
+        prompt_id: with `seed` it names the prompt, which can be rebuilt from them.
+        polarity: the value that is labelled X.
+        k: the position, from 1; None for free text.
+        n_examples: of the prompt; of buckets those that are shown.
+        feature_a: coded value of feature a of the sentence; `feature_b` of feature b.
+        gold: the right label.
+        history: what was shown before, or the `trial_id` of the trial before, whose sentence and gold label
+            come after what it was shown itself.
+        prompt_text: exactly what was shown or sent.
+        actor_id: a model's name, or a person's pseudonym.
+        decoding: temperature, tokens, size of the table, service, …
+        raw_answer: as typed or written; `answer` as it was read; `normalised` if lower case was taken.
+        top_logprobs: tokens with their log-probabilities, in the order in which they came.
+        p_x: probability of X; None for written answers, as `p_y` and `p_valid`.
+        correct: 1 or 0; .5 for a tie that counts half.
+        oracle_p: the Bayes-optimal learner's probability of the gold label.
+        oracle_identified: whether it knows the task before this label.
+        rt_ms: from when the trial could be seen until it was answered.
+        session_id: a person's episode; `consent` and `comment` are the session's.
+        category: what free text was sorted into.
+        trial_id: names the trial.
+        repeat: 0 for the first play of the prompt in its run.
+        origin: of buckets: where the name is from.
+        second_name: of buckets: whether an example has a name of that origin, too.
+    """
+
+    # A probability of 0 has the logarithm -inf, which JSON knows as a text only.
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
+
+    run_id: str = ""
+    software_version: str | None = None
+    created_at: str | None = None
+    setting: Setting
+    fold: Pair | None = None
+    ft_variant: Variant | None = None
+    prompt_id: str
+    seed: int | None = None
+    pair: Pair | None = None
+    salient_feature: Feature | None = None
+    polarity: str | None = None
+    format: Format | None = None
+    instruction_kind: Kind | None = None
+    instruction: str | None = None
+    k: int | None = None
+    n_examples: int | None = None
+    sentence: str | None = None
+    feature_a: bool | None = None
+    feature_b: bool | None = None
+    gold: Label | None = None
+    history: list[Shown] | str | None = None
+    prompt_text: str | None = None
+    prompt_sha256: str | None = None
+    actor_kind: ActorKind
+    actor_id: str
+    decoding: dict[str, Any] | None = None
+    raw_answer: str | None = None
+    answer: str | None = None
+    normalised: bool = False
+    top_logprobs: Annotated[list[tuple[str, float]] | None, BeforeValidator(_pairs)] = None
+    p_x: float | None = None
+    p_y: float | None = None
+    p_valid: float | None = None
+    valid: bool | None = None
+    tie: bool = False
+    correct: float | None = None
+    score_mode: ScoreMode | None = None
+    oracle_p: float | None = None
+    oracle_identified: bool | None = None
+    shown_at: str | None = None
+    answered_at: str | None = None
+    rt_ms: float | None = None
+    keys_used: bool | None = None
+    consent: bool | None = None
+    session_id: str | None = None
+    comment: str | None = None
+    category: str | None = None
+    trial_id: str | None = None
+    repeat: int = 0
+    origin: str | None = None
+    second_name: bool | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """What a report cannot do without, by setting."""
+        if self.setting == "aws":
+            self._need("origin", "second_name")
+            self._one_of("origin", origins())
+            self._one_of("category", REGIONS)
+        else:
+            self._need("salient_feature", "format")
+        if self.setting == "verbalise":
+            self._one_of("category", CATEGORIES)
+        if self.setting not in TEXT_SETTINGS:
+            self._need("instruction_kind", "k", "gold")
+            if self.correct is None and self.top_logprobs is None and self.raw_answer is None:
+                raise ValueError("one of the fields correct, top_logprobs and raw_answer is needed")
+        if self.correct is not None and not 0 <= self.correct <= 1:
+            raise ValueError(f"correct is {self.correct}, not from 0 to 1")
+        if None not in (self.pair, self.salient_feature) and self.pair != self.of_pair:
+            raise ValueError(f"the feature {self.salient_feature} does not belong to the pair {self.pair}")
+        return self
+
+    def _need(self, *names: str) -> None:
+        if missing := [name for name in names if getattr(self, name) is None]:
+            raise ValueError(f"the setting {self.setting} needs the field {missing[0]}")
+
+    def _one_of(self, name: str, known: Sequence[str]) -> None:
+        if getattr(self, name) not in (None, *known):
+            raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
+
+    @property
+    def of_pair(self) -> Pair | None:
+        """The pair of the salient feature."""
+        return None if self.salient_feature is None else pair_of(self.salient_feature)
+
+
+def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
+    """The record with its answer read again, if another rule is wanted or it was never read.
+
+    Args:
+        record: a trial.
+        mode: how a table of probabilities is read; None: as the record says.
+        tie: what a tie counts; None: what it counted. Given either of the two, the other is the record's
+            mode or ``wrong``.
+
+    Returns:
+        The same record where nothing can be read again: free text, or an answer without its raw form.
+    """
+    if record.setting == "aws" and record.category is None and record.raw_answer is not None:
+        return record.model_copy(update={"category": classify(record.raw_answer)})
+    known = record.correct is not None and record.valid is not None
+    if record.gold is None or (known and mode is None and tie is None):
+        return record
+    if record.top_logprobs is None and record.raw_answer is None:
+        return record
+    read = read_reply(
+        record.raw_answer or "",
+        record.top_logprobs,
+        record.gold,
+        lower=record.actor_kind == "human",
+        mode=mode or _noted(record),
+        tie=tie or "wrong",
+    )
+    fields = {name: value for name, value in read.items() if name not in ("strict", "mode")}
+    return record.model_copy(update={**fields, "score_mode": read["mode"]})
+
+
+def strict(record: TrialRecord) -> float | None:
+    """`correct` without taking lower case for capitals."""
+    return 0.0 if record.normalised else record.correct
+
+
+def _noted(record: TrialRecord) -> Mode:
+    mode = record.score_mode
+    return "strip" if mode is None or mode == "text" else mode
