@@ -29,12 +29,12 @@ class Check:
     """One thing that was tested.
 
     Attributes:
-        group: what it is about (``features``, ``labels``, …).
+        group: what it is about: a pair, ``design``, ``labels``, …
         what: the coin, in words.
         n: number of observations.
-        observed: what was seen.
-        expected: what should be.
-        test: how it was compared.
+        observed: what was seen: a share, the least and the largest share, or Cramér's V.
+        expected: each share; empty where two things should be independent.
+        test: ``binomial`` (exact), ``χ² (df)``, or ``rule``.
         p: probability of something at least as odd if all is well; 0 or 1 for a rule without chance.
     """
 
@@ -49,7 +49,7 @@ class Check:
 
 def rule(group: str, what: str, n: int, broken: int) -> Check:
     """A rule that no observation may break."""
-    return Check(group, what, n, f"{broken} broken", "0", "rule", float(broken == 0))
+    return Check(group, what, n, f"{broken} broken", "", "rule", float(broken == 0))
 
 
 def coin(group: str, what: str, heads: npt.ArrayLike, fair: float = 0.5) -> Iterator[Check]:
@@ -62,7 +62,7 @@ def coin(group: str, what: str, heads: npt.ArrayLike, fair: float = 0.5) -> Iter
 def share(group: str, what: str, successes: int, n: int, expected: float) -> Check:
     """Whether `successes` of `n` agree with the expected share."""
     p = float(stats.binomtest(successes, n, expected).pvalue)
-    return Check(group, what, n, f"{successes / n:.4g}", f"{expected:.4g}", "exact binomial", p)
+    return Check(group, what, n, f"{successes / n:.4g}", f"{expected:.3g}", "binomial", p)
 
 
 def uniform(group: str, what: str, counts: npt.ArrayLike) -> Iterator[Check]:
@@ -71,8 +71,8 @@ def uniform(group: str, what: str, counts: npt.ArrayLike) -> Iterator[Check]:
     n = int(seen.sum())
     if len(seen) > 1 and n >= _PER_CELL * len(seen):
         p = float(stats.chisquare(seen).pvalue)
-        spread = f"{seen.min() / n:.4g} to {seen.max() / n:.4g}"
-        yield Check(group, what, n, spread, f"{1 / len(seen):.4g} each", f"chi-square, {len(seen) - 1} df", p)
+        spread = f"{seen.min() / n:.3g}–{seen.max() / n:.3g}"
+        yield Check(group, what, n, spread, f"{1 / len(seen):.3g}", f"χ² ({len(seen) - 1})", p)
 
 
 def independent(group: str, what: str, one: Numbers, two: Numbers) -> Iterator[Check]:
@@ -86,8 +86,8 @@ def independent(group: str, what: str, one: Numbers, two: Numbers) -> Iterator[C
         return
     found = stats.chi2_contingency(counts, correction=False)
     cramer = float(np.sqrt(found.statistic / len(one) / (min(counts.shape) - 1)))
-    test = f"chi-square, {found.dof} df"
-    yield Check(group, what, len(one), f"V = {cramer:.3f}", "independent", test, float(found.pvalue))
+    test = f"χ² ({found.dof})"
+    yield Check(group, what, len(one), f"V {cramer:.3f}", "", test, float(found.pvalue))
 
 
 def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
@@ -148,9 +148,9 @@ def groups(prompts: Sequence[Prompt], all_examples: Examples, chosen: Numbers) -
     for number, name in enumerate(PAIR_NAMES):
         here = right & (pair[:, 0] == number)
         true_a, false_b = lists_of(name, 0)[0], lists_of(name, 1)[1]
-        yield from coin("groups", f"{name}: both values true come first", a[here, 0])
-        yield from coin("groups", f"{name}: the query is {true_a} and {false_b}", a[here, 2])
-        yield from independent("groups", f"{name}: group order and query", a[here, 0], a[here, 2])
+        yield from coin(name, "both values true come first", a[here, 0])
+        yield from coin(name, f"the query is {true_a} and {false_b}", a[here, 2])
+        yield from independent(name, "group order and query", a[here, 0], a[here, 2])
     yield from coin("labels", "the first label is X", x[:, 0])
     yield from coin("labels", "the query's label is X", x[:, 2])
     yield from independent("labels", "first label and group order", x[:, 0], a[:, 0])
@@ -181,7 +181,7 @@ def words(examples: Examples) -> Iterator[Check]:
         slots = {PAIRS[pair][0]: some.word_a, PAIRS[pair][1]: some.word_b, "place": some.place}
         couples = [PAIRS[pair], *((one, "place") for one in PAIRS[pair] if has_place(pair))]
         for one, two in couples:
-            yield from independent("words", f"{pair}: words of {one} and {two}", slots[one], slots[two])
+            yield from independent(pair, f"words of {one} and {two}", slots[one], slots[two])
 
 
 def sentences_of(pair: Pair) -> int:
@@ -193,16 +193,14 @@ def sentences_of(pair: Pair) -> int:
 def _features(pair: Pair, some: Examples) -> Iterator[Check]:
     for which, values in enumerate((some.a, some.b)):
         true, false = lists_of(pair, which)
-        yield from coin("features", f"{pair}: {true}, not {false}", values)
-    yield from uniform(
-        "features", f"{pair}: four combinations", np.bincount(2 * some.a + some.b, minlength=4)
-    )
-    yield from independent("features", f"{pair}: the two features", some.a, some.b)
+        yield from coin(pair, f"{true}, not {false}", values)
+    yield from uniform(pair, "four combinations", np.bincount(2 * some.a + some.b, minlength=4))
+    yield from independent(pair, "the two features", some.a, some.b)
 
 
 def _sequence(pair: Pair, some: Examples) -> Iterator[Check]:
     one, two = _neighbours(some, 2 * some.a + some.b)
-    yield from independent("features", f"{pair}: an example and the one before it", two, one)
+    yield from independent(pair, "an example and the one before it", two, one)
 
 
 def _repeats(pair: Pair, some: Examples) -> Iterator[Check]:
@@ -212,7 +210,7 @@ def _repeats(pair: Pair, some: Examples) -> Iterator[Check]:
     _, counts = np.unique(np.stack([some.prompt, sentence_numbers(some)]), axis=1, return_counts=True)
     same = int((counts * (counts - 1) // 2).sum())
     if twos:
-        yield share("repeats", f"{pair}: two examples are one sentence", same, twos, 1 / sentences_of(pair))
+        yield share(pair, "two examples are one sentence", same, twos, 1 / sentences_of(pair))
 
 
 def _other_words(pair: Pair, some: Examples, prompts: Sequence[Prompt]) -> Iterator[Check]:
@@ -221,9 +219,9 @@ def _other_words(pair: Pair, some: Examples, prompts: Sequence[Prompt]) -> Itera
     for which, rows in enumerate((~first, first)):
         these = some.where(rows)
         word = 10 * these.b + these.word_b if which else 10 * these.a + these.word_a
-        yield from independent("labels", f"{pair}: label and words of {PAIRS[pair][which]}", these.x, word)
+        yield from independent(pair, f"label and words of {PAIRS[pair][which]}", these.x, word)
     if has_place(pair):
-        yield from independent("labels", f"{pair}: label and place", some.x, some.place)
+        yield from independent(pair, "label and place", some.x, some.place)
 
 
 def sentence_numbers(some: Examples) -> Numbers:

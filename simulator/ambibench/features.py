@@ -49,6 +49,7 @@ VALUES: Final[Mapping[Feature, tuple[str, str]]] = MappingProxyType(
 """Feature -> the names of its values, coded ``true`` and ``false`` in data files (spec section 1)."""
 
 
+@cache
 def pair_of(feature: Feature) -> Pair:
     """The pair that `feature` belongs to."""
     return next(pair for pair, both in PAIRS.items() if feature in both)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 
 from simulator.ambibench.features import PAIR_NAMES, PAIRS, Pair, table, value_name
@@ -36,6 +37,8 @@ def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
     return str(template.format(**said))
 
 
+# There are 2,800 sentences in all.
+@lru_cache(maxsize=4096)
 def read_sentence(text: str, pair: Pair) -> Read:
     """Read `text` as a sentence of `pair`.
 
@@ -44,7 +47,7 @@ def read_sentence(text: str, pair: Pair) -> Read:
     """
     for (a, b), pattern in _patterns(pair).items():
         if found := pattern.fullmatch(text):
-            return Read(pair, a, b, found.groupdict())
+            return Read(pair, a, b, MappingProxyType(found.groupdict()))
     raise InputError(f"{text!r} is no sentence of {pair}: words or template differ.")
 
 
@@ -54,7 +57,7 @@ def readings(text: str) -> tuple[Read, ...]:
     for pair in PAIR_NAMES:
         for (a, b), pattern in _patterns(pair).items():
             if match := pattern.fullmatch(text):
-                found.append(Read(pair, a, b, match.groupdict()))
+                found.append(Read(pair, a, b, MappingProxyType(match.groupdict())))
     return tuple(found)
 
 

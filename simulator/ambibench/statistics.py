@@ -181,7 +181,7 @@ def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
         return ()
     found = statistics(prompts, alpha=_FILE_ALPHA)
     odd = [
-        f"{check.what}: {check.observed} of {check.n}, not {check.expected} ({check.test}, p = {check.p:.2g})"
+        f"{check.group}, {check.what}: {check.observed}, n = {check.n} ({check.test}, p = {check.p:.2g})"
         for check in found.failed
         if check.test != "rule"
     ]

@@ -42,14 +42,14 @@ def _counts(cells: list[Cell]) -> str:
 
 def _lists_table(found: Statistics) -> Table:
     table = _table("Words seen, against the lists of App. G.1")
-    for name in ("list", "words", "seen", "of it unseen", "least often", "most often"):
+    for name in ("list", "unseen", "words", "seen", "least often", "most often"):
         table.add_column(name)
     for one in found.lists:
         counts = list(one.counts.values())
         seen = sum(count > 0 for count in counts)
-        unseen = Text(", ".join(one.unseen), style="red" if one in found.short else "yellow")
-        table.add_row(one.name, str(len(counts)), str(seen), unseen, str(min(counts)), str(max(counts)))
-    return _aligned(table, 1)
+        unseen = Text(", ".join(one.unseen) or "none", style="red" if one in found.short else "")
+        table.add_row(one.name, unseen, str(len(counts)), str(seen), str(min(counts)), str(max(counts)))
+    return _aligned(table, 2)
 
 
 def _repeats_table(found: Statistics) -> Table:
@@ -62,20 +62,18 @@ def _repeats_table(found: Statistics) -> Table:
 
 
 def _checks_table(found: Statistics) -> Table:
-    table = Table(
-        title=f"Tests (p < {found.bound:.2g} fails)", title_justify="left", box=SIMPLE, pad_edge=False
-    )
-    for name in ("about", "what", "n", "observed", "expected", "test", "p"):
+    title = f"Tests; p < {found.bound:.2g} fails: {found.alpha:g} shared among all (Bonferroni)"
+    table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
+    for name in ("", "n", "observed", "fair", "test", "p"):
         table.add_column(name, justify="right" if name in ("n", "p") else "left", overflow="fold")
-    failed, last = set(map(id, found.failed)), ""
-    for one in found.checks:
-        if last and one.group != last:
-            table.add_section()
-        p = "" if one.test == "rule" and one.p else f"{one.p:.3g}"
-        style = "red" if id(one) in failed else ""
-        name = one.group if one.group != last else ""
-        table.add_row(name, one.what, str(one.n), one.observed, one.expected, one.test, p, style=style)
-        last = one.group
+    failed = set(map(id, found.failed))
+    for group in dict.fromkeys(one.group for one in found.checks):
+        table.add_row(Text(group, style="bold"))
+        for one in (each for each in found.checks if each.group == group):
+            p = "" if one.test == "rule" else f"{one.p:.3g}"
+            style = "red" if id(one) in failed else ""
+            what = f"  {one.what}"
+            table.add_row(what, str(one.n), one.observed, one.expected, one.test, p, style=style)
     return table
 
 
