@@ -6,19 +6,23 @@ study stands is read from there.
 """
 
 from simulator.studies.admission import Admission, Code, Completion
+from simulator.studies.checking import CHECKS, KIND, check_studies, find_studies
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import CHECKS, KIND, Study, check_studies, find_studies, read_study
+from simulator.studies.files import Study, read_study
 from simulator.studies.progress import CellProgress, StudyProgress
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, parse_cell, quota_of
+from simulator.studies.reconcile import Balance, Finding, reconcile
 
 __all__ = [
     "CHECKS",
     "KIND",
     "Admission",
+    "Balance",
     "Cell",
     "CellProgress",
     "Code",
     "Completion",
+    "Finding",
     "Place",
     "Quota",
     "State",
@@ -32,4 +36,5 @@ __all__ = [
     "parse_cell",
     "quota_of",
     "read_study",
+    "reconcile",
 ]

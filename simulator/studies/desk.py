@@ -15,7 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import assignment_row, place_id, read_places, written
+from simulator.studies.ledger import Ledger, assignment_row, place_id, read_ledger, read_place, written
 from simulator.studies.people import Person, recognise, took_part_elsewhere
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
@@ -207,7 +207,7 @@ class StudyDesk:
 
     def ledger(self) -> tuple[Place, ...]:
         """Every place given so far, in the order given."""
-        return read_places(self._reader, self.study.run_id)
+        return read_ledger(self._reader, self.study.run_id).places
 
     def progress(self) -> StudyProgress:
         """Counts by cell and state, times and pay."""
@@ -220,12 +220,12 @@ class StudyDesk:
         participant = person.participant
         while True:
             now = self._clock()
-            places = await self._fresh(now)
+            places, last = await self._fresh(now)
             theirs = [place for place in places if place.participant == participant]
             if len(theirs) > len(mine):
                 # Let in by another desk at the same moment.
                 return await self._come_back(theirs)
-            number = _next_number(places)
+            number = last + 1
             cell = choose(
                 self.quota,
                 places,
@@ -290,7 +290,7 @@ class StudyDesk:
         """A new place that goes on from one whose time ran out; None if its cell has no room left."""
         while True:
             now = self._clock()
-            places = await self._fresh(now)
+            places, last = await self._fresh(now)
             newest = [place for place in places if place.participant == old.participant][-1]
             if newest.id != old.id:
                 return newest
@@ -298,7 +298,7 @@ class StudyDesk:
                 self.quota, places, old.cell, now=now, stale_after=self._stale_after
             ):
                 return None
-            number = _next_number(places)
+            number = last + 1
             state: State = "started" if old.started_at else "reserved"
             id = place_id(self.study.run_id, number)
             place = replace(old, id=id, number=number, state=state, continues=old.id)
@@ -310,13 +310,13 @@ class StudyDesk:
         seed = derive_seed(self.study.seed, "set", place.number, attempt)
         return await self._move(replace(place, attempt=attempt, seed=seed, started_at=None), "reserved")
 
-    async def _fresh(self, now: datetime) -> tuple[Place, ...]:
+    async def _fresh(self, now: datetime) -> Ledger:
         """All places, after those that have gone stale were taken back."""
-        places = self.ledger()
-        stale = [place for place in places if place.stale(now, self._stale_after)]
+        ledger = read_ledger(self._reader, self.study.run_id)
+        stale = [place for place in ledger.places if place.stale(now, self._stale_after)]
         for place in stale:
             await self._expire(place, "stale")
-        return self.ledger() if stale else places
+        return read_ledger(self._reader, self.study.run_id) if stale else ledger
 
     # Writing
 
@@ -352,7 +352,7 @@ class StudyDesk:
             reason=reason,
         )
         await self._log.write(row)
-        return next(there for there in self._mine(place.participant) if there.id == place.id)
+        return read_place(self._reader, place, self.study.run_id)
 
     async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
         # Of somebody who gets no place nothing is kept but that they came.
@@ -373,7 +373,7 @@ class StudyDesk:
     # Reading
 
     def _mine(self, participant: str) -> tuple[Place, ...]:
-        return read_places(self._reader, self.study.run_id, participant)
+        return read_ledger(self._reader, self.study.run_id, participant).places
 
     def _required(self, participant: str) -> tuple[Place, ...]:
         mine = self._mine(participant)
@@ -383,7 +383,3 @@ class StudyDesk:
 
     def _may_have_another(self, mine: Sequence[Place]) -> bool:
         return mine[-1].state == "completed" and len(mine) < self.study.sets_per_participant
-
-
-def _next_number(places: Sequence[Place]) -> int:
-    return 1 + max((place.number for place in places), default=0)

@@ -21,9 +21,9 @@ types of YAML. What the other keys mean stands with `Study`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import (
@@ -41,13 +41,7 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
-from simulator.runner.rooms import load_room
 from trees.faults import Fault
-
-KIND: Final = "study files (.yaml or .yml with the key benchmark)"
-SUFFIXES: Final = (".yaml", ".yml")
-CHECKS: Final[dict[str, Callable[[Study], None]]] = {}
-"""What a benchmark's room has to say of a study's conditions and settings, by benchmark: an `InputError`."""
 
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
@@ -148,10 +142,9 @@ class Study(_Part):
     @field_validator("participants", mode="before")
     @classmethod
     def _participants(cls, value: Any) -> Any:
-        counts = value.values() if isinstance(value, Mapping) else (value,)
-        if value is not None and not (
-            counts and all(str(count).isdecimal() and int(count) for count in counts)
-        ):
+        counts = [*value.values()] if isinstance(value, Mapping) else [value]
+        whole = all(str(count).isdecimal() and int(count) for count in counts)
+        if value is not None and not (counts and whole):
             raise ValueError("must be a whole number from 1, or one for each condition")
         return value
 
@@ -176,9 +169,7 @@ class Study(_Part):
         if isinstance(self.participants, dict) and self.conditions:
             unknown = [name for name in self.participants if not _has_prefix(self.conditions, name)]
             if unknown:
-                raise ValueError(
-                    f"participants names {', '.join(unknown)}, which is not among the conditions"
-                )
+                raise ValueError(f"participants: {', '.join(unknown)} is not among the conditions")
         return self
 
     @property
@@ -207,63 +198,18 @@ def read_study(path: str | Path) -> Study:
     Raises:
         InputError: names file, line, field and what is wrong.
     """
-    study, faults = _scan(Path(path))
+    study, faults = scan_study(Path(path))
     if study is None:
         more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
         raise InputError(f"{faults[0]}{more}")
     return study
 
 
-def find_studies(path: Path) -> tuple[Path, ...]:
-    """The study files in a folder and the folders below; a file itself if it is one."""
-    if path.is_file():
-        return (path,) if _is_study(path) else ()
-    files = path.rglob("*") if path.is_dir() else ()
-    return tuple(sorted(file for file in files if file.is_file() and _is_study(file)))
-
-
-def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
-    """All faults of study files, and ids that stand in two of them."""
-    faults: list[Fault] = []
-    first: dict[str, Path] = {}
-    for file in files:
-        study, found = _scan(file)
-        faults += found
-        if study is None:
-            continue
-        if (other := first.setdefault(study.id, file)) != file:
-            faults.append(Fault(str(file), study.id, 0, "id", f"{other} has the same id"))
-        if problem := _refusal(study):
-            faults.append(Fault(str(file), study.id, 0, "study", problem))
-    return tuple(sorted(faults))
-
-
-def _refusal(study: Study) -> str:
-    """What the benchmark's room has against a study; empty if nothing."""
-    try:
-        room = load_room(study.benchmark)
-        if study.seat not in room.seats:
-            return f"seat: {study.benchmark} has no seat {study.seat!r}; there are: {', '.join(room.seats)}"
-        if study.benchmark in CHECKS:
-            CHECKS[study.benchmark](study)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def _is_study(file: Path) -> bool:
-    if file.suffix.lower() not in SUFFIXES:
-        return False
-    # Looked for in the text, so that a file whose YAML is broken is known for what it is, too.
-    with file.open("rb") as opened:
-        return any(line.startswith(b"benchmark:") for line in opened)
-
-
 def _has_prefix(conditions: Sequence[str], name: str) -> bool:
     return any(f"{condition}/".startswith(f"{name}/") for condition in conditions)
 
 
-def _scan(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
+def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
     """The study in a file, or what is wrong with it."""
 
     def fault(line: int, message: str, name: str = "") -> Fault:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import Assignment
@@ -30,6 +30,18 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
     "screened_out": ("withdrawn",),
     "withdrawn": (),
 }
+
+
+class Ledger(NamedTuple):
+    """The places of a study.
+
+    Attributes:
+        places: in the order given.
+        last_number: the highest number given so far, also of places that are no longer there; 0 at first.
+    """
+
+    places: tuple[Place, ...]
+    last_number: int
 
 
 def moment(written: str) -> datetime:
@@ -80,26 +92,37 @@ def fold(rows: Sequence[Assignment]) -> Place:
     return place
 
 
-def fold_all(rows: Iterable[Assignment]) -> tuple[Place, ...]:
-    """The places that `rows`, oldest first, tell of, in the order given.
+def fold_all(rows: Iterable[Assignment]) -> Ledger:
+    """What `rows`, oldest first, tell of.
 
-    A place whose time had run out and which another goes on from is left out.
+    Of a place whose time had run out and the one that goes on from it, only one is there: the new one, or
+    the old one if the person came to an end in it at the same moment (in a second tab).
     """
     by_id: dict[str, list[Assignment]] = {}
     for row in rows:
         by_id.setdefault(row.id, []).append(row)
-    places = [fold(some) for some in by_id.values()]
-    continued = {place.continues for place in places}
-    return tuple(place for place in places if not (place.state == "expired" and place.id in continued))
+    places = {id: fold(some) for id, some in by_id.items()}
+    for place in list(places.values()):
+        old = places.get(place.continues or "")
+        if old is not None:
+            del places[old.id if old.state == "expired" else place.id]
+    return Ledger(tuple(places.values()), max(map(_number, by_id), default=0))
 
 
-def read_places(reader: LogReader, run_id: str, participant: str | None = None) -> tuple[Place, ...]:
+def read_ledger(reader: LogReader, run_id: str, participant: str | None = None) -> Ledger:
     """The places of a study, or of one person in it.
 
     A live one has moved when its holder's newest turn or event (a reload) was written.
     """
-    places = fold_all(reader.assignments(run_id=run_id, participant_id=participant, latest=False))
-    return tuple(_moved(reader, run_id, place) if place.live else place for place in places)
+    ledger = fold_all(reader.assignments(run_id=run_id, participant_id=participant, latest=False))
+    moved = (_moved(reader, run_id, place) if place.live else place for place in ledger.places)
+    return ledger._replace(places=tuple(moved))
+
+
+def read_place(reader: LogReader, place: Place, run_id: str) -> Place:
+    """How `place` stands now."""
+    rows = reader.assignments(run_id=run_id, participant_id=place.participant, latest=False)
+    return fold([row for row in rows if row.id == place.id])
 
 
 def _number(id: str) -> int:

@@ -9,7 +9,7 @@ them at random):
 - a person has at most one live place, never two in one cell, and no more places than sets are allowed;
 - nobody is sent away while there is a place for them;
 - of the cells with room, the one that counts least gets the next person, and within it the finer cell
-  that counts least, so that finer cells of one cell never differ by more than one unless people drop out.
+  that counts least: unless people drop out, cells of one depth never differ by more than one.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def choose(
     """The cell that the next person is put in; None if there is no place for them.
 
     Of the cells under their wanted number the one that counts least, within it the finest cell that counts
-    least; then the one whose finer parts (format, polarity) count least over the whole study; then `seed`
-    decides.
+    least. Where several do, the one whose cells between (subject/arrow) count least, then the one whose
+    parts (arrow, x) count least over the whole study; then `seed` decides.
 
     Args:
         quota: the design.
@@ -192,20 +192,21 @@ def choose(
         had: cells that the person has been in.
     """
     fine = counted(places, now, stale_after)
-    coarse: Counter[Cell] = Counter()
+    within: Counter[Cell] = Counter()
     parts: Counter[tuple[int, str]] = Counter()
     for cell, count in fine.items():
-        coarse[quota.coarse[cell]] += count
-        for part in enumerate(cell):
-            parts[part] += count
+        for depth, part in enumerate(cell):
+            within[cell[: depth + 1]] += count
+            parts[depth, part] += count
 
-    def rank(cell: Cell) -> tuple[int, int, int]:
-        return coarse[quota.coarse[cell]], fine[cell], sum(parts[part] for part in enumerate(cell))
+    def rank(cell: Cell) -> tuple[int, ...]:
+        between = (within[cell[:depth]] for depth in range(1, len(cell)))
+        return within[quota.coarse[cell]], fine[cell], *between, sum(parts[part] for part in enumerate(cell))
 
     free = [
         cell
         for cell in quota.cells
-        if cell not in had and coarse[quota.coarse[cell]] < quota.wanted[quota.coarse[cell]]
+        if cell not in had and within[quota.coarse[cell]] < quota.wanted[quota.coarse[cell]]
     ]
     if not free:
         return None

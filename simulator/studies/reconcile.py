@@ -1,0 +1,242 @@
+"""Do the books balance? Who took part, what was played, and what the recruiting platform says.
+
+Three ledgers tell of the same people: the places of the study (assignment rows), the episodes that were
+played, and, if given, an export of submissions from Prolific. Whatever one says that another does not is a
+`Finding`, a sentence with the person's pseudonym in it; nobody's outside identity is printed.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from logs import LogReader, load_key
+from logs.rows import Episode
+from simulator.errors import InputError
+from simulator.studies.desk import StudyDesk
+from simulator.studies.people import recognise
+from simulator.studies.quota import Place, State, cell_name
+
+# Columns by the names that newer and older exports of Prolific give them, in lower case.
+_PERSON: Final = ("participant id", "participant_id")
+_STATUS: Final = ("status",)
+_CODE: Final = ("completion code", "entered_code")
+# What the platform calls a submission that was handed in, and one that was not.
+_DONE: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED", "REJECTED")
+_LEFT: Final = ("RETURNED", "TIMED-OUT")
+_NO_CODE: Final = ("", "NOCODE")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Two ledgers that do not agree.
+
+    Attributes:
+        kind: names the disagreement (``not_here``, ``code``, …).
+        participant: whom it is about; empty if about nobody in particular.
+        sentence: for people.
+        explained: it is as it should be once one knows this; else somebody should look.
+    """
+
+    kind: str
+    participant: str
+    sentence: str
+    explained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A row of the platform's export.
+
+    Attributes:
+        line: in the file, from 1.
+        participant: the pseudonym; None if the row names nobody.
+    """
+
+    line: int
+    participant: str | None
+    status: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The ledgers' totals and what does not agree.
+
+    Attributes:
+        places: by state.
+        episodes: by how they ended; ``running`` if they have not.
+        submissions: by status, None without an export.
+        findings: what there is to say, those to look at first.
+    """
+
+    places: Mapping[State, int]
+    episodes: Mapping[str, int]
+    submissions: Mapping[str, int] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def balanced(self) -> bool:
+        """Whether nobody needs to look."""
+        return all(finding.explained for finding in self.findings)
+
+
+def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) -> Balance:
+    """Compare the ledgers of a study.
+
+    Args:
+        desk: of the study.
+        reader: of its log.
+        export: submissions as Prolific exports them (CSV), if there are any.
+
+    Raises:
+        InputError: if the export cannot be read.
+    """
+    places = desk.ledger()
+    episodes = reader.episodes(desk.study.run_id)
+    endings = reader.endings(desk.study.run_id)
+    status = {
+        episode.id: endings[episode.id].status if episode.id in endings else "running" for episode in episodes
+    }
+    submissions = None if export is None else read_export(desk, reader, export)
+    findings = [*_quotas(desk, places), *_played(places, episodes, status)]
+    if submissions is not None:
+        kind = desk.study.identity[0].lower()
+        named = frozenset(row.participant_id for row in reader.identities(kind=kind))
+        findings += _paid(desk, places, submissions, named)
+    return Balance(
+        places=Counter(place.state for place in places),
+        episodes=Counter(status.values()),
+        submissions=None if submissions is None else Counter(one.status for one in submissions),
+        findings=tuple(sorted(findings, key=lambda finding: finding.explained)),
+    )
+
+
+def read_export(desk: StudyDesk, reader: LogReader, path: Path) -> tuple[Submission, ...]:
+    """The submissions in an export of Prolific, people as pseudonyms.
+
+    Raises:
+        InputError: if the file cannot be read or lacks a column.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            table = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as CSV: {error}") from error
+    head = [name.strip().lower() for name in table[0]] if table else []
+    person, status, code = (_column(path, head, names) for names in (_PERSON, _STATUS, _CODE))
+    key, first = load_key(reader.path), desk.study.identity[0]
+    submissions = []
+    for line, row in enumerate(table[1:], start=2):
+        if len(row) != len(head):
+            if row:
+                raise InputError(f"{path}:{line}: {len(row)} cells, the head has {len(head)}")
+            continue
+        known = recognise(desk.study, key, {first: row[person]})
+        name = known.participant if known else None
+        submissions.append(Submission(line, name, row[status].strip().upper(), row[code].strip()))
+    return tuple(submissions)
+
+
+def _column(path: Path, head: Sequence[str], names: Sequence[str]) -> int:
+    for name in names:
+        if name in head:
+            return head.index(name)
+    raise InputError(f"{path}:1: no column {names[0]!r}; is it an export of Prolific's submissions?")
+
+
+def _quotas(desk: StudyDesk, places: Sequence[Place]) -> Iterator[Finding]:
+    """Cells with more completed places than wanted, and erasures that were cut short."""
+    for coarse, wanted in desk.quota.wanted.items():
+        within = [place for place in places if place.cell and desk.quota.coarse[place.cell] == coarse]
+        done = [place for place in within if place.state == "completed"]
+        late = sum(place.late for place in done)
+        if (over := len(done) - wanted) > 0:
+            sentence = f"{cell_name(coarse)} has {over} more than the {wanted} wanted; {late} completed late."
+            yield Finding("over", "", sentence, explained=late >= over)
+    for place in places:
+        if place.state == "withdrawn" and not place.erased:
+            sentence = (
+                f"{place.participant} withdrew, but is not erased: `askback log erase {place.participant}`."
+            )
+            yield Finding("not_erased", place.participant, sentence)
+
+
+def _played(
+    places: Sequence[Place], episodes: Sequence[Episode], status: Mapping[str, str]
+) -> Iterator[Finding]:
+    """People whose episodes do not fit their places."""
+    states: dict[str, Counter[State]] = {}
+    for place in places:
+        states.setdefault(place.participant, Counter())[place.state] += 1
+    played: dict[str, Counter[str]] = {}
+    for episode in episodes:
+        if episode.participant_id:
+            played.setdefault(episode.participant_id, Counter())[status[episode.id]] += 1
+    for person in dict.fromkeys([*states, *played]):
+        has, did = states.get(person, Counter()), played.get(person, Counter())
+        done, finished = has["completed"], did["completed"] + did["truncated"]
+        if not has:
+            yield Finding("no_place", person, f"{person} has played, but was never given a place.")
+        elif has["withdrawn"]:
+            continue
+        elif done > finished:
+            yield Finding(
+                "not_played", person, f"{person} is marked completed, but has no episode that was finished."
+            )
+        elif finished > done:
+            state = next(place.state for place in reversed(places) if place.participant == person)
+            yield Finding("not_marked", person, f"{person} finished an episode, but the place is {state}.")
+
+
+def _paid(
+    desk: StudyDesk, places: Sequence[Place], submissions: Sequence[Submission], named: frozenset[str]
+) -> Iterator[Finding]:
+    """People whose submissions do not fit their places."""
+    standing: dict[str, Place] = {}
+    for place in places:
+        if place.participant not in standing or standing[place.participant].state != "completed":
+            standing[place.participant] = place
+    there: dict[str, list[Submission]] = {person: [] for person in standing}
+    for one in submissions:
+        if one.participant is None:
+            yield Finding("nobody", "", f"Line {one.line} of the export names nobody.")
+        elif one.participant in there:
+            there[one.participant].append(one)
+        else:
+            said = f"Line {one.line} of the export ({one.status}): the person was never given a place here."
+            yield Finding("not_here", one.participant, said, explained=one.status not in _DONE)
+    for person, place in standing.items():
+        if there[person]:
+            yield from _one(desk, place, there[person])
+        elif place.state == "completed":
+            known = person in named
+            said = "the export does not have them" if known else "they did not come by the platform"
+            yield Finding("not_there", person, f"{person} completed here; {said}.", explained=not known)
+
+
+def _one(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> Iterator[Finding]:
+    """What one person's submissions and place say of each other."""
+    person, state = place.participant, place.state
+    done = [one for one in submissions if one.status in _DONE]
+    if len(done) > 1:
+        lines = ", ".join(str(one.line) for one in done)
+        yield Finding("twice", person, f"{person} handed in {len(done)} times (lines {lines} of the export).")
+    if done and (place.live or state == "expired"):
+        said = f"{person} is {done[0].status} there, but here the place is {state}."
+        yield Finding("not_completed", person, said)
+    elif done and state != "withdrawn":
+        due = desk.completion(person).code or ""
+        for one in done:
+            if one.code != due and (due or one.code not in _NO_CODE):
+                entered = "no code" if one.code in _NO_CODE else f"the code {one.code}"
+                expected = f"the code {due}" if due else "no code"
+                said = f"{person} handed in {entered} (line {one.line}); for {state} it is {expected}."
+                yield Finding("code", person, said)
+    elif state == "completed" and any(one.status in _LEFT for one in submissions):
+        said = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."
+        yield Finding("not_paid", person, said)

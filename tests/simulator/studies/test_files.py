@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from simulator.clarq import data_command
+from simulator.commands import Checker, check_files
+from simulator.errors import InputError
+from simulator.studies import CHECKS, KIND, Study, check_studies, find_studies, read_study
+
+TEXT = """\
+id: pattern
+title: Finding the pattern
+benchmark: handmethat
+seat: robot
+settings: {examples: 20, hint: no, from: 2026-03-01}
+conditions: [subject, location]
+participants: {subject: 3, location: 5}
+pay: {amount: 2.5, currency: USD, minutes: 10}
+completion_codes:
+  complete: 0123
+  returned: C3ABC
+completion_url: https://app.prolific.com/submissions/complete?cc={code}
+exclude: []
+seed: 7
+"""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def put(text: str = TEXT, name: str = "pattern.yaml") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return put
+
+
+def test_a_file_is_read_as_written(write: Write) -> None:
+    study = read_study(write())
+    assert study.completion_codes.complete == "0123"
+    assert study.settings == {"examples": 20, "hint": False, "from": "2026-03-01"}
+    assert study.participants == {"subject": 3, "location": 5}
+    assert (study.exclude, study.seed, study.run_id) == ((), 7, "study-pattern")
+    assert study.identity == ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    assert Study.model_validate(study.to_json()) == study
+
+
+def test_the_hash_is_of_what_the_file_says(write: Write) -> None:
+    study = read_study(write())
+    rearranged = "\n".join(["# a comment", *reversed(TEXT.replace("seed: 7\n", "").splitlines()[-2:])])
+    head = TEXT.replace("seed: 7\n", "").splitlines()[:-2]
+    other = read_study(write("\n".join([*head, rearranged, "seed: 7"]) + "\n", "other.yaml"))
+    assert other.content_hash == study.content_hash
+    assert read_study(write(TEXT.replace("20", "21"), "new.yaml")).content_hash != study.content_hash
+    # A key left out says nothing, so that a new key of Askback's changes no study's hash.
+    assert "require_identity" not in study.to_json()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "told"),
+    [
+        ("id: pattern", "id: Pattern 1", 1, "id"),
+        ("seat: robot\n", "", 1, "key 'seat' is missing"),
+        ("seat: robot", "seats: robot", 4, "unknown key 'seats'; did you mean 'seat'?"),
+        ("minutes: 10", "minute: 10", 8, "unknown key 'pay.minute'; did you mean 'minutes'?"),
+        ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than 0"),
+        ("location: 5", "location: some", 7, "participants: must be a whole number from 1, or one for each"),
+        ("location: 5", "place: 5", 1, "participants: place is not among the conditions"),
+        ("seed: 7", "judgments_per_item: 9", 1, "give either participants or judgments_per_item"),
+        ("https://app", "http://app", 12, "completion_url: must begin with https://"),
+        ("returned: C3ABC", "returned: C3 ABC", 11, "completion_codes.returned"),
+        ("[subject, location]", "[subject, subject]", 6, "conditions: subject stands there twice"),
+        ("seed: 7", "seed: 7\nseed: 8", 15, "key 'seed' stands twice"),
+        ("seed: 7", "seed: 7\nresume: {policy: never}", 15, "resume.policy: input should be 'resume'"),
+        ("[subject, location]", "[subject, location", 7, "not YAML"),
+        ("exclude: []", "exclude: ''", 13, "exclude: input should be a valid list"),
+        ("conditions: [subject, location]", "conditions: [a//b]", 6, "conditions.0"),
+    ],
+)
+def test_a_fault_is_told_with_its_line_and_field(
+    write: Write, old: str, new: str, line: int, told: str
+) -> None:
+    assert old in TEXT
+    path = write(TEXT.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_study(path)
+    faults = check_studies([path])
+    assert f"{faults[0]}" in str(caught.value)
+    assert [fault.severity for fault in faults if fault.line == line and told in fault.message] == ["error"]
+
+
+def test_every_faulty_field_is_told_once(write: Write) -> None:
+    text = TEXT.replace("2.5", "no").replace("USD", "Dollars").replace("seed: 7", "seed: x")
+    faults = check_studies([write(text)])
+    assert [fault.line for fault in faults] == [8, 8, 14]
+    assert {fault.task for fault in faults} == {"pattern"}
+
+
+@pytest.mark.parametrize("text", ["", "- benchmark: x\n", "benchmark: x\n\tid: y\n"])
+def test_what_is_no_study_is_refused(write: Write, text: str) -> None:
+    with pytest.raises(InputError, match=r"pattern\.yaml:[12]: "):
+        read_study(write(text))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.yaml"):
+        read_study(tmp_path / "none.yaml")
+
+
+def test_studies_that_contradict_each_other_or_the_benchmark(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [
+        write(),
+        write(name="second.yaml"),
+        write(TEXT.replace("pattern", "b").replace("handmethat", "tictactoe"), "b.yaml"),
+        write(TEXT.replace("pattern", "c").replace("robot", "cook"), "c.yaml"),
+    ]
+    faults = {Path(fault.file).name: fault for fault in check_studies(paths)}
+    assert set(faults) == {"second.yaml", "b.yaml", "c.yaml"}
+    assert faults["second.yaml"].code == "id"
+    assert "tictactoe" in faults["b.yaml"].message
+    assert "no seat 'cook'; there are: " in faults["c.yaml"].message
+
+    def refuse(study: Study) -> None:
+        raise InputError(f"settings: {study.settings['examples']} is too much")
+
+    monkeypatch.setitem(CHECKS, "handmethat", refuse)
+    (fault,) = check_studies(paths[:1])
+    assert fault.message == "settings: 20 is too much"
+
+
+def test_numbers_that_do_not_fit_the_conditions_are_found(write: Write) -> None:
+    text = TEXT.replace("{subject: 3, location: 5}", "{subject: 3}")
+    (fault,) = check_studies([write(text)])
+    assert "location has no number of participants" in fault.message
+
+
+def test_askback_check_knows_studies_from_tasks(
+    write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tasks = Checker(data_command.KIND, data_command.find_tasks, data_command.check_tasks)
+    studies = Checker(KIND, find_studies, check_studies)
+    monkeypatch.setattr("simulator.commands.CHECKERS", [studies, tasks])
+    study = write()
+    broken = write("benchmark: ambibench\nid: [\n", "broken.yml")
+    task = write("id: wood\ntype: 1\n", "task.yaml")
+    write("benchmark: none", "notes.txt")
+    assert find_studies(tmp_path) == (broken, study)
+    assert find_studies(task) == ()
+    found = {Path(fault.file).name: fault.message for fault in check_files([tmp_path])}
+    assert set(found) == {"broken.yml", "task.yaml"}
+    assert found["broken.yml"].startswith("not YAML")
