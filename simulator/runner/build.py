@@ -191,8 +191,12 @@ def build_plan(
     repeats: int = 1,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
+    label: str = "",
 ) -> Plan:
-    """A plan; its run is called `name`, or after its configuration, so that the same command continues it."""
+    """A plan; its run is called `name`, or after its configuration, so that the same command continues it.
+
+    `label`, if any, becomes part of a name that is made.
+    """
     rows = [(room.item_row(item), item) for item in items]
     whole = {
         **config,
@@ -203,7 +207,7 @@ def build_plan(
         "items": sha256("".join(row.hash for row, _ in rows).encode()).hexdigest()[:16],
     }
     run = Run(
-        id=name or _run_name(room, whole, seed),
+        id=name or _run_name(room, whole, seed, label),
         benchmark=room.name,
         setup=room.setup({seat: who.kind for seat, who in seats.items()}),
         seed=seed,
@@ -212,7 +216,8 @@ def build_plan(
     return Plan(run=run, room=room, items=rows, seats=seats, repeats=repeats, options=options or {})
 
 
-def _run_name(room: Room, config: Mapping[str, Any], seed: int) -> str:
+def _run_name(room: Room, config: Mapping[str, Any], seed: int, label: str) -> str:
     canonical = json.dumps([config, seed], sort_keys=True, ensure_ascii=False)
     who = "-vs-".join(name.rpartition("/")[2].replace(":", "-") for name in config["seats"].values())
-    return f"{room.name}-{who}-{sha256(canonical.encode()).hexdigest()[:8]}"
+    parts = (room.name, who, label, sha256(canonical.encode()).hexdigest()[:8])
+    return "-".join(filter(None, parts))

@@ -68,6 +68,7 @@ class Wanted:
             version of the prompts need not be named.
         repeats: how often each item is played.
         name: of the run; None to name it after its configuration.
+        label: stands in a name that is made, where one command plays several runs.
         concurrency: episodes at a time.
         workers: processes that share them; None to choose.
         title: what the progress display counts.
@@ -86,6 +87,7 @@ class Wanted:
     seed: int = 0
     repeats: int = 1
     name: str | None = None
+    label: str = ""
     concurrency: int = 8
     workers: int | None = None
     title: str = "episodes"
@@ -181,4 +183,5 @@ def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
         repeats=wanted.repeats,
         options=wanted.options,
         name=wanted.name,
+        label=wanted.label,
     )
