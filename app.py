@@ -14,6 +14,7 @@ from logs import LogError, LogReader, LogWriter
 from logs.cli import LogOption, export_command, log_app
 from logs.paths import default_path
 from personas.templates import TemplateError
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -106,12 +107,14 @@ def app_command(
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
         dialogues = ClarqSessions(writer, reader, models)
         household = HandMeThatSessions(writer, reader, models, data=handmethat)
-        _serve(dialogues, household, writer, reader, host, port)
+        letters = AmbiBenchSessions(writer, reader, models)
+        _serve(dialogues, household, letters, writer, reader, host, port)
 
 
 def _serve(
     dialogues: ClarqSessions,
     household: HandMeThatSessions,
+    letters: AmbiBenchSessions,
     writer: LogWriter,
     reader: LogReader,
     host: str,
@@ -124,7 +127,7 @@ def _serve(
     from ui.server import create_server
 
     research = research_mount(writer, reader, home=home())
-    server = create_server(dialogues, home=home(), household=household, mounts=[research])
+    server = create_server(dialogues, home=home(), household=household, ambibench=letters, mounts=[research])
     Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
     uvicorn.run(server, host=host, port=port, log_level="warning")
 

@@ -19,6 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from simulator.clarq.views import SeatView
 from simulator.errors import AskbackError, ConflictError, InputError, SeatError
 from simulator.seats import Reply
+from ui.ambibench.actions import AmbiBenchActions
+from ui.ambibench.ports import HOME as AMBIBENCH
+from ui.ambibench.ports import ROOM as AMBIBENCH_ROOM
+from ui.ambibench.ports import STUDY
 from ui.handmethat.actions import HouseholdActions, silent
 from ui.handmethat.ports import HOME as HOUSEHOLD
 from ui.handmethat.ports import ROOM
@@ -29,7 +33,7 @@ from ui.render.frame import Frame, message_page
 from ui.render.home import home_page
 from ui.render.play import Company, Invitation, Notice, play_page
 from ui.render.result import result_page
-from ui.tokens import Pass, Signer, TokenError
+from ui.tokens import CLARQ, Pass, Signer, TokenError
 
 log = logging.getLogger(__name__)
 
@@ -87,12 +91,14 @@ class Actions:
     Attributes:
         research: path of the researchers' pages; None if they are not there.
         household: the calls of HandMeThat; None if it is not served.
+        ambibench: the calls of AmbiBench; None if it is not served.
     """
 
     sessions: Sessions
     signer: Signer
     research: str | None = None
     household: HouseholdActions | None = None
+    ambibench: AmbiBenchActions | None = None
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the call's path: the dialogue that its token belongs to, or home."""
@@ -102,6 +108,10 @@ class Actions:
                 return await self._play(asked)
             if asked.path == HOUSEHOLD and self.household is not None:
                 return {"html": await self.household.home(self._frame(asked, active="household"))}
+            if asked.path == AMBIBENCH and self.ambibench is not None:
+                return {"html": self.ambibench.home(self._frame(asked, active="ambibench"))}
+            if asked.path.startswith(STUDY) and self.ambibench is not None:
+                return {"html": self.ambibench.welcome(self._frame(asked))}
             return self._home(asked)
         except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
             log.exception("a page could not be made: %s", asked.path)
@@ -134,6 +144,32 @@ class Actions:
             return {"problem": _words(error, call)}
         return {"go": _address(self.signer.sign(seat))}
 
+    async def start_ambibench(self, call: Mapping[str, Any]) -> Answer:
+        """Begin an episode of AmbiBench; answers as `start` does."""
+        try:
+            seat = await self._ambibench.start(call)
+        except (AskbackError, ValidationError) as error:
+            log.warning("an episode could not be started: %s", error)
+            return {"problem": _words(error, call)}
+        return {"go": _address(self.signer.sign(seat))}
+
+    async def enter_study(self, call: Mapping[str, Any]) -> Answer:
+        """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
+        try:
+            entered = await self._ambibench.enter(self._frame(_Call.model_validate(call)), call)
+        except (AskbackError, ValidationError) as error:
+            log.warning("a study could not be entered: %s", error)
+            return {"problem": _words(error, call)}
+        return {"html": entered} if isinstance(entered, str) else {"go": _address(self.signer.sign(entered))}
+
+    async def withdraw(self, call: Mapping[str, Any]) -> Answer:
+        """Erase a study's session; answers with a page that says so."""
+        asked = _Call.model_validate(call)
+        seat = self._seat(asked)
+        if seat.room != AMBIBENCH_ROOM:
+            raise TokenError("there is no study to withdraw from")
+        return {"html": await self._ambibench.withdraw(self._frame(asked), seat)}
+
     async def progress(self, call: Mapping[str, Any]) -> Answer:
         """Where a participant of a study stands."""
         return await self._household.progress(call)
@@ -156,6 +192,8 @@ class Actions:
             seat = self._seat(asked)
         except TokenError:
             return {"html": message_page(self._frame(asked), "bad_link")}
+        if seat.room == AMBIBENCH_ROOM:
+            return {"html": await self._ambibench.page(self._frame(asked), seat)}
         try:
             view = await self._table(seat).view(seat.episode_id, seat.seat)
         except LookupError:
@@ -169,6 +207,8 @@ class Actions:
             seat = self._seat(asked)
         except TokenError:
             return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
+        if seat.room == AMBIBENCH_ROOM:
+            return await self._ambibench.send(self._frame(asked), seat, call)
         texts = strings(asked.language)
         notice = None
         try:
@@ -190,7 +230,7 @@ class Actions:
         """Note the provider's verdict."""
         asked = JudgeCall.model_validate(call)
         seat = self._seat(asked)
-        if seat.seat != PROVIDER or seat.room == ROOM:
+        if seat.seat != PROVIDER or seat.room != CLARQ:
             raise TokenError("only the provider judges the seeker")
         await self.sessions.judge(seat.episode_id, seat.seat, asked.success, f"{asked.render}.judge")
         return {"accepted": True}
@@ -202,6 +242,8 @@ class Actions:
             TokenError: if the token is not ours.
         """
         seat = self.signer.read(token)
+        if seat.room == AMBIBENCH_ROOM:
+            return await self._ambibench.state(seat)
         view = await self._table(seat).view(seat.episode_id, seat.seat)
         return {
             "number": view.number,
@@ -215,13 +257,21 @@ class Actions:
 
     def _frame(self, asked: _Call, active: str = "") -> Frame:
         household = HOUSEHOLD if self.household is not None else None
-        return Frame(strings(asked.language), asked.path, asked.query, self.research, active, household)
+        ambibench = AMBIBENCH if self.ambibench is not None else None
+        texts = strings(asked.language)
+        return Frame(texts, asked.path, asked.query, self.research, active, household, ambibench)
 
     @property
     def _household(self) -> HouseholdActions:
         if self.household is None:
             raise InputError("HandMeThat is not served here.")
         return self.household
+
+    @property
+    def _ambibench(self) -> AmbiBenchActions:
+        if self.ambibench is None:
+            raise InputError("AmbiBench is not served here.")
+        return self.ambibench
 
     def _table(self, seat: Pass) -> Any:
         """The sessions that the seat's episode belongs to."""

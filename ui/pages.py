@@ -14,20 +14,25 @@ from typing import Any
 import gradio as gr
 
 from ui.actions import Actions, Answer
+from ui.ambibench.ports import STUDY
 
 log = logging.getLogger(__name__)
 
-PATHS = ("/", "/play", "/handmethat")
+PATHS = ("/", "/play", "/handmethat", "/ambibench", f"{STUDY}*")
+"""Addresses of the players' pages; ``*`` stands for one more part."""
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
 
 def players_blocks(actions: Actions) -> gr.Blocks:
-    """Home at ``/``, HandMeThat's entry at ``/handmethat``, an episode of either at ``/play``."""
+    """Home at ``/``, each benchmark's entry, AmbiBench's studies; an episode of any at ``/play``."""
     calls = {
         "page": actions.page,
         "start": actions.start,
         "start_household": actions.start_household,
+        "start_ambibench": actions.start_ambibench,
+        "enter_study": actions.enter_study,
+        "withdraw": actions.withdraw,
         "progress": actions.progress,
         "send": actions.send,
         "judge": actions.judge,

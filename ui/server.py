@@ -22,6 +22,8 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from ui.actions import Actions
+from ui.ambibench.actions import AmbiBenchActions
+from ui.ambibench.ports import Sessions as AmbiBenchSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import Sessions as HouseholdSessions
 from ui.i18n import strings
@@ -33,8 +35,17 @@ from ui.tokens import Signer, TokenError
 
 STATIC = Path(__file__).parent / "static"
 RESEARCH = "/research"
-STYLES = ("askback.css", "home.css", "play.css", "result.css", "house.css", "household.css")
-SCRIPTS = ("askback.js", "home.js", "play.js", "result.js", "house.js", "household.js")
+STYLES = (
+    "askback.css",
+    "home.css",
+    "play.css",
+    "result.css",
+    "house.css",
+    "household.css",
+    "ambibench.css",
+    "ambibench-result.css",
+)
+SCRIPTS = ("askback.js", "home.js", "play.js", "result.js", "house.js", "household.js", "ambibench.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,7 @@ def create_server(
     *,
     home: Path,
     household: HouseholdSessions | None = None,
+    ambibench: AmbiBenchSessions | None = None,
     mounts: Sequence[Mount] = (),
 ) -> FastAPI:
     """The whole web app.
@@ -63,12 +75,14 @@ def create_server(
         sessions: the dialogues of ClarQ-LLM with people in them.
         home: the data home; the secret that signs links lives there.
         household: the episodes of HandMeThat with people in them; None to do without.
+        ambibench: the episodes and studies of AmbiBench with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
     house = HouseholdActions(household) if household is not None else None
-    actions = Actions(sessions, Signer.at(home), research, house)
+    letters = AmbiBenchActions(ambibench) if ambibench is not None else None
+    actions = Actions(sessions, Signer.at(home), research, house, letters)
     _add_routes(app, actions)
     for mount in mounts:
         if mount.prepare is not None:

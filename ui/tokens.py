@@ -36,6 +36,7 @@ class Pass:
         person_opposite: whether a second person sits opposite.
         host: whether its holder began the episode, and so may see the link for the second person.
         room: the benchmark that it belongs to.
+        study: the id of the study that it is part of; empty in free play.
     """
 
     episode_id: str
@@ -43,6 +44,7 @@ class Pass:
     person_opposite: bool = False
     host: bool = False
     room: str = CLARQ
+    study: str = ""
 
 
 class Signer:
@@ -60,7 +62,8 @@ class Signer:
         """The token for `seat`."""
         fields = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
         # Links that were sent before there was a second benchmark stay good.
-        fields += [] if seat.room == CLARQ else [seat.room]
+        if seat.room != CLARQ or seat.study:
+            fields += [seat.room, seat.study] if seat.study else [seat.room]
         payload = json.dumps(fields, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 
@@ -73,8 +76,8 @@ class Signer:
         payload, signature = _split(token)
         if not hmac.compare_digest(signature, self._mac(payload)):
             raise TokenError("the link was not made by this server")
-        episode_id, seat, person_opposite, host, *room = json.loads(payload)
-        return Pass(episode_id, seat, bool(person_opposite), bool(host), *room)
+        episode_id, seat, person_opposite, host, *rest = json.loads(payload)
+        return Pass(episode_id, seat, bool(person_opposite), bool(host), *rest)
 
     def _mac(self, payload: bytes) -> bytes:
         return hmac.new(self._secret, _PURPOSE + payload, hashlib.sha256).digest()

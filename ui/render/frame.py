@@ -18,8 +18,10 @@ class Frame:
         path: the page's path, for the language switch.
         query: its query string, without the leading ``?``.
         research: where the researchers' pages are; None if there are none.
-        active: the entry of the bar that is this page (``home``, ``household``, ``research``), or empty.
+        active: the entry of the bar that is this page (``home``, ``household``, ``ambibench``,
+            ``research``), or empty.
         household: where HandMeThat's entry is; None if it is not served.
+        ambibench: where AmbiBench's entry is; None if it is not served.
     """
 
     texts: Strings
@@ -28,6 +30,7 @@ class Frame:
     research: str | None = None
     active: str = ""
     household: str | None = None
+    ambibench: str | None = None
 
     @property
     def switch(self) -> str:

@@ -1,0 +1,1 @@
+"""The players' and participants' pages of AmbiBench: entry, studies, trials, result."""

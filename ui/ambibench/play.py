@@ -1,0 +1,85 @@
+"""The pages of an episode that is going on: consent, instructions, a trial, the comment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from simulator.ambibench.features import Format, Label
+from simulator.ambibench.sessions import StudyCard
+from simulator.ambibench.views import ParticipantView
+from ui.ambibench.entry import whole
+from ui.render.environment import render
+from ui.render.frame import Frame
+from ui.render.play import Notice
+
+STAGES: Final = ("consent", "instructions", "trial", "comment", "done")
+# Lines of one example; the second of them ends with its label.
+_LINES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A trial's text in parts that, one after the other, are the text.
+
+    Attributes:
+        past: what was there before, up to the label that has just been told; then what is left of it.
+        told: that label, if any.
+        between: from there to the example that is due.
+        due: the example whose label is due, without it.
+    """
+
+    past: str
+    told: str
+    between: str
+    due: str
+
+
+def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
+    """A trial's text in parts.
+
+    Args:
+        text: as a model gets it.
+        right: the label of the example before, if it was asked for and is told now.
+        form: of the examples; None if the text is not made of them.
+    """
+    if form is None:
+        return Layout(text, "", "", "")
+    lines = text.split("\n")
+    past, due = "\n".join(lines[:-_LINES]), "\n".join(lines[-_LINES:])
+    if right is not None and past.endswith(right):
+        return Layout(past.removesuffix(right), right, "\n", due)
+    return Layout(f"{past}\n", "", "", due)
+
+
+def session_page(
+    frame: Frame, view: ParticipantView, card: StudyCard | None, *, notice: Notice | None = None
+) -> str:
+    """The page of the stage that `view` is at.
+
+    Args:
+        frame: its frame.
+        view: what may be seen; not done yet.
+        card: the study that it belongs to; None in free play.
+        notice: what to tell beside.
+    """
+    told = view.feedback
+    form = view.format if view.answer == "label" else None
+    return render(
+        f"ambibench/{view.stage}",
+        frame.texts,
+        frame=frame,
+        view=view,
+        card=card,
+        own=own_texts(card),
+        minutes=whole(card.minutes) if card is not None and card.minutes else "",
+        stages=STAGES,
+        notice=notice,
+        layout=lay_out(view.text, told.right if told else None, form),
+    )
+
+
+def own_texts(card: StudyCard | None) -> dict[str, tuple[str, ...]]:
+    """A study's own words, by name, in paragraphs."""
+    texts = card.texts if card is not None else {}
+    return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}

@@ -1,0 +1,170 @@
+"""The page of an episode that has ended: how it went, and what could have been known when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.ambibench.features import Feature, Hypothesis, value_name
+from simulator.ambibench.sessions import StudyCard
+from simulator.ambibench.views import ParticipantView, Replay, ReplayTrial
+from simulator.studies import Completion
+from ui.ambibench.entry import whole
+from ui.ambibench.play import STAGES
+from ui.i18n import Strings
+from ui.render.environment import render
+from ui.render.frame import Frame
+
+BAR = 0.72
+"""Width of a bar, where a trial is 1 wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A bar of the plot: a rule's probability before one label is seen, on a scale of 1 by 1."""
+
+    k: int
+    x: float
+    y: float
+    height: float
+    percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A rule and its bars.
+
+    Attributes:
+        name: the rule in words.
+        true: whether the labels follow it.
+    """
+
+    name: str
+    true: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A trial in the table, and below the plot.
+
+    Attributes:
+        best: what the Bayes-optimal learner would say; None where it can but guess.
+        mark: ``right``, ``wrong`` or ``given`` (nothing was asked).
+        short: the answer in one letter's room.
+        left: how many rules are left before the label is seen.
+    """
+
+    trial: ReplayTrial
+    best: str | None
+    mark: str
+    short: str
+    left: int
+    seconds: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A replay, made ready to be shown."""
+
+    replay: Replay
+    rule: str
+    rows: tuple[Row, ...]
+    lines: tuple[Line, ...]
+    known: int | None
+    correct: str
+    oracle: str
+
+    @property
+    def single(self) -> bool:
+        """Whether one answer was asked for."""
+        return self.replay.answered == 1
+
+    @property
+    def good(self) -> bool:
+        """Whether nobody could have been expected to do better."""
+        return self.replay.correct >= self.replay.oracle
+
+
+def end_page(
+    frame: Frame,
+    view: ParticipantView,
+    card: StudyCard | None,
+    completion: Completion | None,
+    replay: Replay | None,
+) -> str:
+    """The last page: in a study thanks and the code, in free play the result, or both.
+
+    Args:
+        frame: its frame.
+        view: of the ended episode.
+        card: the study that it belongs to; None in free play.
+        completion: code and address, if the study has any.
+        replay: None if it may not be shown.
+    """
+    return render(
+        "ambibench/done",
+        frame.texts,
+        frame=frame,
+        view=view,
+        card=card,
+        stages=STAGES,
+        completion=completion,
+        story=story(frame.texts, replay) if replay is not None else None,
+    )
+
+
+def story(texts: Strings, replay: Replay) -> Story:
+    """A replay in words and bars."""
+    return Story(
+        replay,
+        _rule(texts, replay.hypothesis),
+        rows(texts, replay),
+        tuple(_line(texts, trial) for trial in replay.trials),
+        next((trial.k for trial in replay.trials if trial.identified), None),
+        whole(replay.correct),
+        whole(replay.oracle),
+    )
+
+
+def rows(texts: Strings, replay: Replay) -> tuple[Row, ...]:
+    """The four rules with their probabilities, trial by trial."""
+    names = [hypothesis for hypothesis, _ in replay.trials[0].posterior]
+    return tuple(
+        Row(
+            texts("ambibench.result.hypothesis", value=_value(texts, one.feature, one.x_is)),
+            one == replay.hypothesis,
+            tuple(_cell(trial.k, dict(trial.posterior)[one]) for trial in replay.trials),
+        )
+        for one in names
+    )
+
+
+def _cell(k: int, chance: float) -> Cell:
+    return Cell(k, k - 1 + (1 - BAR) / 2, 1 - chance, chance, f"{100 * chance:.0f} %")
+
+
+def _line(texts: Strings, trial: ReplayTrial) -> Line:
+    best = None if abs(trial.p_x - 0.5) < 1e-9 else "X" if trial.p_x > 0.5 else "Y"
+    mark = "given" if trial.correct is None else "right" if trial.correct == 1 else "wrong"
+    answer = (trial.answer or "").strip()
+    return Line(
+        trial,
+        best,
+        mark,
+        answer if len(answer) == 1 else texts("ambibench.result.nothing"),
+        sum(chance > 0 for _, chance in trial.posterior),
+        texts("ambibench.result.seconds", seconds=f"{trial.seconds:.1f}")
+        if trial.seconds is not None
+        else texts("ambibench.result.nothing"),
+    )
+
+
+def _rule(texts: Strings, task: Hypothesis) -> str:
+    x_is = _value(texts, task.feature, task.x_is)
+    y_is = _value(texts, task.feature, not task.x_is)
+    rule = texts(f"ambibench.rule.{task.feature}")
+    return texts("ambibench.result.rule", rule=rule, x_is=x_is, y_is=y_is)
+
+
+def _value(texts: Strings, feature: Feature, value: bool) -> str:
+    return texts(f"ambibench.value.{feature}.{value_name(feature, value)}")
