@@ -120,7 +120,7 @@ def assigned_prompt(study: Study, cell: Cell, seed: int) -> Prompt:
     """
     settings = Settings.read(study)
     feature, shape, x_is = _task(study, cell)
-    form: Format = shape or Random(derive_seed(seed, "format")).choice(FORMATS)
+    form: Format = shape if shape is not None else Random(derive_seed(seed, "format")).choice(FORMATS)
     return drawn_prompt(
         seed,
         settings.setting,

@@ -1,0 +1,156 @@
+"""The parts of an experiment that are played as runs of their own: a setting, an instruction kind, a fold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.data import BUILTIN, Draw, load_items
+from simulator.ambibench.features import PAIR_NAMES, Format, Kind, Pair, Setting
+from simulator.ambibench.trials import Item
+from simulator.errors import InputError
+
+Kinds = Literal["uninformative", "informative", "both"]
+PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
+WRITTEN: Final[tuple[Setting, ...]] = ("verbalise", "aws")
+"""Settings that want free text."""
+# The options of how items are drawn that concern a setting; what does not is left at its default.
+_DRAWS: Final[Mapping[Setting, tuple[str, ...]]] = {
+    "instruction": ("per_cell", "design", "location_word"),
+    "multiple": ("per_cell", "design", "location_word"),
+    "wug": ("per_cell", "design"),
+    "ft_eval": ("per_cell",),
+    "verbalise": ("per_cell", "question", "spelling"),
+    "aws": ("per_cell",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one run plays.
+
+    Attributes:
+        kind: of instruction, in the settings that have several.
+        fold: the pair that is held out (ft_eval).
+        second: with a second name of the tested origin (aws).
+    """
+
+    setting: Setting
+    kind: Kind | None = None
+    fold: Pair | None = None
+    second: bool = False
+
+    @property
+    def name(self) -> str:
+        """Stands in the run's name: ``instruction-informative``, ``aws-second``."""
+        words = (self.setting, self.kind, self.fold, "second" if self.second else None)
+        return "-".join(word for word in words if word)
+
+
+def read_settings(text: str) -> tuple[Setting, ...]:
+    """``instruction,multiple`` or ``all`` as settings, each once, in the order of the paper.
+
+    Raises:
+        InputError: if it names one that there is not.
+    """
+    wanted = [word.strip() for word in text.split(",")]
+    for word in wanted:
+        if word not in (*PLAYED, "all"):
+            raise InputError(f"--setting {word!r}: known are {', '.join(PLAYED)} and all.")
+    return tuple(one for one in PLAYED if one in wanted or "all" in wanted)
+
+
+def parts(
+    settings: Sequence[Setting], *, kind: Kinds | None = None, fold: Pair | None = None, second: bool = False
+) -> tuple[Part, ...]:
+    """The parts of some settings.
+
+    Args:
+        settings: the settings.
+        kind: of instruction; None as in the paper: both in 4.2, the uninformative one in 4.3.
+        fold: of ft_eval; None for all three.
+        second: play ``aws`` with a second name, too.
+    """
+    both: tuple[Kind, ...] = ("uninformative", "informative")
+    found: list[Part] = []
+    for setting in settings:
+        if setting == "instruction":
+            found += [Part(setting=setting, kind=one) for one in both if kind in (None, "both", one)]
+        elif setting == "multiple":
+            wanted = kind or "uninformative"
+            found += [Part(setting=setting, kind=one) for one in both if wanted in ("both", one)]
+        elif setting == "ft_eval":
+            found += [Part(setting=setting, fold=one) for one in PAIR_NAMES if fold in (None, one)]
+        elif setting == "aws":
+            found += [Part(setting=setting, second=one) for one in ((False, True) if second else (False,))]
+        else:
+            found.append(Part(setting=setting))
+    return tuple(found)
+
+
+def held_parts(data: str, wanted: Sequence[Part]) -> tuple[Part, ...]:
+    """Those of `wanted` that files hold items of; built-in items there are of all.
+
+    Raises:
+        InputError: if the data are faulty, or hold none of them.
+    """
+    if data == BUILTIN:
+        return tuple(wanted)
+    items = load_items(data, setting=None)
+    found = tuple(part for part in wanted if any(_belongs(item, part) for item in items))
+    if not found:
+        raise InputError(f"data {data!r} hold no item of {', '.join(part.name for part in wanted)}.")
+    return found
+
+
+def part_items(
+    data: str, part: Part, draw: Draw, *, form: Format | None = None, limit: int | None = None
+) -> tuple[Item, ...]:
+    """The items of a part.
+
+    Args:
+        data: ``builtin``, the name of registered data, or a path.
+        part: what is played.
+        draw: how built-in items are drawn; what does not concern the part is passed over.
+        form: the format wanted; both if None. Buckets have none.
+        limit: so many at most, spread evenly over all of them.
+
+    Raises:
+        InputError: if there are none, or the data are faulty.
+    """
+    if data == BUILTIN:
+        draw = _concerning(part, draw)
+        items = load_items(data, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
+    else:
+        items = load_items(data, setting=None, draw=draw)
+    found = tuple(item for item in items if _belongs(item, part) and _has_format(item, form))
+    if not found:
+        raise InputError(f"data {data!r} hold no item of {part.name}{f' in {form}' if form else ''}.")
+    return _spread(found, limit)
+
+
+def _belongs(item: Item, part: Part) -> bool:
+    if isinstance(item, AwsPrompt):
+        return part.setting == "aws" and item.followup == part.second
+    # A file need not say which pair was held out: it is the one that is asked about.
+    fold = item.fold or item.pair
+    return item.setting == part.setting and part.kind in (None, item.kind) and part.fold in (None, fold)
+
+
+def _has_format(item: Item, form: Format | None) -> bool:
+    return isinstance(item, AwsPrompt) or form in (None, item.format)
+
+
+def _concerning(part: Part, draw: Draw) -> Draw:
+    """`draw` with the options that a part does not have at their defaults."""
+    given = {name: getattr(draw, name) for name in ("seed", *_DRAWS[part.setting])}
+    return replace(Draw(followup=part.second), **given)
+
+
+def _spread(items: tuple[Item, ...], limit: int | None) -> tuple[Item, ...]:
+    """`limit` items, as far from each other as can be: a set is ordered by task and format."""
+    if limit is None or limit >= len(items):
+        return items
+    return tuple(items[place * len(items) // limit] for place in range(limit))

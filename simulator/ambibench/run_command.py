@@ -1,0 +1,321 @@
+"""`askback run ambibench`, and AmbiBench's part of `askback score`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.ambibench.data import BUILTIN, Draw
+from simulator.ambibench.features import Format, Pair
+from simulator.ambibench.generation import Design, Question, Spelling
+from simulator.ambibench.instructions import LocationWord
+from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.parts import WRITTEN, Kinds, Part, held_parts, part_items, parts, read_settings
+from simulator.ambibench.players.offline import PLAYERS
+from simulator.ambibench.playing import PARTICIPANT, Options, System
+from simulator.ambibench.room import ROOM
+from simulator.ambibench.seating import SEATED, seat_for
+from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
+from simulator.errors import InputError
+from simulator.models import ModelOptions, load_model
+from simulator.runner.command import (
+    BaseUrlOption,
+    BudgetOption,
+    CacheOption,
+    ConcurrencyOption,
+    PricesOption,
+    RepeatOption,
+    RunOption,
+    SeedOption,
+    Wanted,
+    WorkersOption,
+    model_options,
+    play,
+)
+
+SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
+Formats = Literal["arrow", "qa", "both"]
+
+
+def run_ambibench(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help=f"who takes part (several: give it again): {SEATED}; default: offline/oracle"),
+    ] = None,
+    setting: Annotated[
+        str | None,
+        typer.Option(
+            help="instruction, multiple, wug, ft_eval, verbalise, aws (comma list), or all; "
+            "default: instruction,multiple; of a file whatever it holds"
+        ),
+    ] = None,
+    kind: Annotated[
+        Kinds | None,
+        typer.Option(help="instruction; default: both in setting instruction, uninformative in multiple"),
+    ] = None,
+    fold: Annotated[Pair | None, typer.Option(help="ft_eval: the held-out pair; default: all three")] = None,
+    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = "builtin",
+    per_cell: Annotated[
+        int | None,
+        typer.Option(min=1, help="per feature and format: 60 (verbalise 10); aws: per name, 5"),
+    ] = None,
+    design: Annotated[Design, typer.Option(help="stratified by feature, or free coins")] = "stratified",
+    location_word: Annotated[
+        LocationWord, typer.Option(help="of informative instructions: as sent, or as App. G.2 prints")
+    ] = "setting",
+    formats: Annotated[Formats, typer.Option(help="of the examples")] = "both",
+    question: Annotated[Question, typer.Option(help="verbalise: which question")] = "best_guess",
+    spelling: Annotated[Spelling, typer.Option(help="verbalise: with the paper's slip?")] = "as_printed",
+    second_name: Annotated[
+        bool, typer.Option("--second-name", help="aws: a run with a second name, too")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="tokens with probabilities asked for at a label")] = 20,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="tokens a model may write for a label (more if it thinks first)")
+    ] = 2,
+    system: Annotated[System, typer.Option(help="chat models: our system prompt, or none")] = "continue",
+    score_mode: Annotated[Mode, typer.Option(help="how tables of probabilities are read")] = "strip",
+    tie: Annotated[Tie, typer.Option(help="what a tie for the first place counts")] = "wrong",
+    repeat: RepeatOption = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="items per run, spread over all tasks")] = None,
+    seed: SeedOption = 0,
+    concurrency: ConcurrencyOption = 8,
+    workers: WorkersOption = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
+    cache: CacheOption = True,
+    prices: PricesOption = None,
+    run: RunOption = None,
+    log: LogOption = None,
+) -> None:
+    """Put models and built-in learners on AmbiBench's trials. Each setting of each of them is a run.
+
+    The same command again continues where it stopped.
+    """
+    path, console = log or default_path(), Console()
+    names = list(dict.fromkeys(model or ["offline/oracle"]))
+    chosen = read_settings(setting or ("instruction,multiple" if data == BUILTIN else "all"))
+    wanted = held_parts(data, parts(chosen, kind=kind, fold=fold, second=second_name))
+    everything = setting is None or "all" in setting
+    experiment = Experiment(
+        pairs=playable(names, wanted, console, everything=everything),
+        data=data,
+        draw=Draw(
+            seed=seed,
+            per_cell=per_cell,
+            design=design,
+            location_word=location_word,
+            question=question,
+            spelling=spelling,
+        ),
+        form=None if formats == "both" else formats,
+        limit=limit,
+        options={
+            "score_mode": score_mode,
+            "tie": tie,
+            "top": top,
+            "max_tokens": max_tokens,
+            "system": system,
+        },
+        models=model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices),
+        log=path,
+        seed=seed,
+        repeats=repeat,
+        name=run,
+        concurrency=concurrency,
+        workers=workers,
+    )
+    play_all(experiment, console)
+
+
+def evaluate_fold(
+    models: Sequence[str], fold: Pair, seed: int, per_cell: int, log: Path, console: Console
+) -> tuple[str, ...]:
+    """Play the episodes of the pair that a finetuning holds out, and print how each model did.
+
+    Args:
+        models: who plays.
+        fold: the pair that is held out.
+        seed: of the episodes.
+        per_cell: episodes per salient feature and format.
+        log: the log's file.
+        console: for progress and results.
+
+    Returns:
+        The runs' names.
+    """
+    part = Part(setting="ft_eval", fold=fold)
+    return play_all(
+        Experiment(
+            pairs=tuple((name, part) for name in models),
+            draw=Draw(seed=seed, per_cell=per_cell),
+            models=model_options(log),
+            log=log,
+            seed=seed,
+        ),
+        console,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Who plays what, and how; one run for each pair.
+
+    Attributes:
+        pairs: a player and a part of the experiment.
+        data: where the items come from.
+        draw: how built-in ones are drawn.
+        form: the format wanted; both if None.
+        limit: items per run at most.
+        options: of every episode (`playing.Options`).
+        name: of the run, or what the names of several begin with; None to make names.
+    """
+
+    pairs: tuple[tuple[str, Part], ...]
+    log: Path
+    models: ModelOptions
+    data: str = BUILTIN
+    draw: Draw = field(default_factory=Draw)
+    form: Format | None = None
+    limit: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    repeats: int = 1
+    name: str | None = None
+    concurrency: int = 8
+    workers: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The players."""
+        return tuple(dict.fromkeys(name for name, _ in self.pairs))
+
+
+def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+    """Play every run of an experiment and print what came of them; the runs' names.
+
+    Raises:
+        InputError: if an option, a name or the data are wrong.
+        ModelError: if a model cannot be loaded.
+        typer.Exit: with status 1 if episodes failed.
+    """
+    Options.read(experiment.options)
+    require_players(experiment.names, experiment.models)
+    told = [play(_wanted(experiment, who, part), console) for who, part in experiment.pairs]
+    with LogReader(experiment.log) as reader:
+        summaries = [summarise(reader, one) for one in told]
+    print_summaries(console, summaries)
+    if any("failed" in one.statuses for one in summaries):
+        console.print("What failed is not scored; the same command plays it again.")
+        raise typer.Exit(1)
+    return tuple(told)
+
+
+def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
+    form, limit = experiment.form, experiment.limit
+    return Wanted(
+        room=ROOM,
+        seats={PARTICIPANT: who},
+        items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
+        options=experiment.options,
+        models=experiment.models,
+        config={"data": experiment.data, "part": part.name, "software_version": version("askback")},
+        seed=experiment.seed,
+        repeats=experiment.repeats,
+        name=run_name(experiment, who, part),
+        label=part.name,
+        concurrency=experiment.concurrency,
+        workers=experiment.workers,
+        log=experiment.log,
+        title=part.name,
+        shown=SHOWN,
+    )
+
+
+def playable(
+    names: Sequence[str], wanted: Sequence[Part], console: Console, *, everything: bool
+) -> tuple[tuple[str, Part], ...]:
+    """Who plays what: everybody everything, but built-in players no setting that wants free text.
+
+    Args:
+        names: the players.
+        wanted: the parts.
+        console: is told what is left out.
+        everything: whether the settings were not named one by one.
+
+    Raises:
+        InputError: if a built-in player was to play such a setting by name, or nothing is left.
+    """
+    found: list[tuple[str, Part]] = []
+    for who in names:
+        left_out = [part.name for part in wanted if who in PLAYERS and part.setting in WRITTEN]
+        if left_out and not everything:
+            raise InputError(f"--setting {left_out[0]}: {who} answers with labels, not in free text.")
+        if left_out:
+            console.print(f"{who} answers with labels alone: {', '.join(left_out)} left out.")
+        found += [(who, part) for part in wanted if part.name not in left_out]
+    return tuple(found)
+
+
+def require_players(names: Sequence[str], models: ModelOptions) -> None:
+    """Make sure that everybody can sit down before anything is played.
+
+    Raises:
+        InputError: if a name means nothing.
+        ModelError: if a model's key or an extra that it needs is missing; says what to do.
+    """
+    for name in names:
+        if name.startswith("offline/"):
+            seat_for(PARTICIPANT, name, lambda model: load_model(model, models))
+    remote = [name for name in names if not name.startswith(("offline/", "script:", "person"))]
+    # A single one is loaded before its first run anyway.
+    for name in remote if len(names) > 1 else ():
+        asyncio.run(load_model(name, models).close())
+
+
+def run_name(experiment: Experiment, who: str, part: Part) -> str | None:
+    """The name given, with who and what added where there are several; None to make one."""
+    if experiment.name is None:
+        return None
+    several = len(experiment.names) > 1
+    player = who.rpartition("/")[2].replace(":", "-") if several else ""
+    what = part.name if len({part.name for _, part in experiment.pairs}) > 1 else ""
+    return "-".join(filter(None, (experiment.name, player, what)))
+
+
+def score_command(
+    run: str,
+    judge: str | None,
+    base_url: str | None,
+    budget: float | None,
+    as_json: bool,
+    log: Path | None,
+) -> None:
+    """Score a run again from its logged turns, in its own mode; the new scores are appended to the log.
+
+    Raises:
+        InputError: if a judge is named.
+    """
+    if judge or base_url or budget is not None:
+        raise InputError(f"{run} is a run of AmbiBench, which is scored by its rules: there is no judge.")
+    path = log or default_path()
+    console = Console()
+    with LogReader(path) as reader:
+        with LogWriter(path, durable=False) as writer:
+            for score in score_run(reader, run):
+                writer.put(score)
+        found = summarise(reader, run)
+    if as_json:
+        console.print_json(data=summary_json(found))
+    else:
+        print_summaries(console, [found])
