@@ -8,6 +8,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.util import find_spec
@@ -62,7 +63,8 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
         draft.write_bytes(content)
         os.replace(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise InputError(f"{path} cannot be written: {error.strerror}; choose another place") from error
     return path
 

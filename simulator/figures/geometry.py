@@ -19,7 +19,7 @@ SINGLE: Final = 0.62
 _MARGIN: Final = 0.03
 _STEPS: Final = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 # A Chinese character with the punctuation behind it, or a word with its spaces.
-_PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]*\s*")
+_PIECES: Final = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\uff00-\uffef]*|[^\s\u3400-\u9fff]+\s*")
 _QUARTERS: Final = (0, 0.25, 0.5, 0.75, 1)
 
 
@@ -56,10 +56,10 @@ class Boxes:
     width: float
 
 
-def grid(figure: Figure) -> tuple[int, int]:
-    """Rows and columns."""
+def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
+    """Rows and columns; `most` columns where the figure leaves them open."""
     count = len(figure.panels)
-    columns = figure.columns or (2 if count == 4 else min(count, 3 if count <= 9 else 4))
+    columns = figure.columns or min(2 if count == 4 else min(count, 3 if count <= 9 else 4), most)
     return math.ceil(count / columns), columns
 
 
@@ -173,9 +173,9 @@ def same(values: Sequence[object]) -> bool:
     return all(value == values[0] for value in values)
 
 
-def last_in_column(figure: Figure, number: int) -> bool:
+def last_in_column(figure: Figure, number: int, columns: int) -> bool:
     """Whether no panel stands under this one."""
-    return number + grid(figure)[1] >= len(figure.panels)
+    return number + columns >= len(figure.panels)
 
 
 def cells(text: str) -> int:

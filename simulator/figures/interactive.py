@@ -34,7 +34,7 @@ FONT: Final = (
 DASHES: Final = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 PANEL_HEIGHT: Final = {1: 340, 2: 280, 3: 230, 4: 190}
 """Of one row of panels, by columns, in CSS pixels."""
-_HEAD, _FOOT, _GAP = 46, 96, 62
+_HEAD, _BARE_HEAD, _FOOT, _GAP = 32, 10, 90, 62
 _ALPHA: Final = "2e"
 _LABEL: Final = 14
 
@@ -47,13 +47,14 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     """
     look = DARK if dark else LIGHT
     rows, columns = grid(figure)
-    height = _HEAD + rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP + _FOOT
+    head = _HEAD if figure.panels[0].title else _BARE_HEAD
+    height = head + rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP + _FOOT
     entries = {entry.name: entry for entry in legend(figure)}
     data: list[Plotly] = []
     layout: Plotly = {
         "meta": {"name": figure.name, "title": figure.title, "caption": figure.caption},
         "height": height,
-        "margin": {"l": 12, "r": 12, "t": _HEAD, "b": 12},
+        "margin": {"l": 12, "r": 12, "t": head, "b": 12},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "color": look.muted, "size": 13 if columns < 4 else 12},
@@ -70,8 +71,9 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
             "orientation": "h",
             "x": 0,
             "xanchor": "left",
-            "y": -(_FOOT - 40) / (height - _HEAD - _FOOT),
-            "yanchor": "top",
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
             "font": {"color": look.ink},
             "traceorder": "normal",
         },
@@ -80,7 +82,7 @@ def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
     }
     for number, panel in enumerate(figure.panels):
         data += _traces(panel, number, entries, look, bare=len(figure.panels) > 4)
-        _axes(layout, figure, number, height, look)
+        _axes(layout, figure, number, look)
     _legend_once(data, list(entries))
     return {"data": data, "layout": layout}
 
@@ -119,6 +121,7 @@ def _band(mark: Line, colour: str) -> Plotly:
         "fillcolor": colour + _ALPHA,
         "line": {"width": 0, "color": colour},
         "hoverinfo": "skip",
+        "hoveron": "points",
         "showlegend": False,
         "meta": "interval",
     }
@@ -208,7 +211,7 @@ def _told(mark: Line | Bars | Stacked) -> list[str]:
     return told
 
 
-def _axes(layout: Plotly, figure: Figure, number: int, height: int, look: Look) -> None:
+def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     """Put the axes of a panel, its title and its labels into the layout."""
     panel = figure.panels[number]
     rows, columns = grid(figure)
@@ -217,10 +220,10 @@ def _axes(layout: Plotly, figure: Figure, number: int, height: int, look: Look) 
     shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
-    gap_y = _GAP / (height - _HEAD - _FOOT) if rows > 1 else 0
+    gap_y = _GAP / (rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
-    label_x = last_in_column(figure, number) or not same([one.x_label for one in figure.panels])
+    label_x = last_in_column(figure, number, columns) or not same([one.x_label for one in figure.panels])
     named = categories(panel)
     ticks = tuple(range(len(named))) if named else x_ticks(panel)
     layout[f"xaxis{tail}"] = {
@@ -229,18 +232,20 @@ def _axes(layout: Plotly, figure: Figure, number: int, height: int, look: Look) 
         "anchor": f"y{tail}",
         "range": list(x_window(panel)),
         "showgrid": False,
-        "title": {"text": _text(panel.x_label) if label_x else "", "standoff": 8},
+        "title": _label(panel.x_label if label_x else "", look),
         **({} if ticks is None else {"tickvals": list(ticks)}),
         **({"ticktext": [_wrapped(name) for name in named], "ticks": ""} if named else {"tickangle": 0}),
     }
+    labelled = column == 0 or not shared_y
     y_tick = y_ticks(panel)
     layout[f"yaxis{tail}"] = {
         **_axis(look),
         "domain": [max(top - high, 0), top],
         "anchor": f"x{tail}",
         "range": list(y_window(panel)),
-        "title": {"text": _text(panel.y_label) if column == 0 or not shared_y else "", "standoff": 8},
-        "showticklabels": column == 0 or not shared_y,
+        "title": _label(panel.y_label if labelled else "", look),
+        "showticklabels": labelled,
+        "ticks": "outside" if labelled else "",
         "tickangle": 0,
         "zeroline": bool(named) and y_window(panel)[0] < 0,
         **({} if y_tick is None else {"tickvals": list(y_tick), "tickformat": ".2f"}),
@@ -260,6 +265,10 @@ def _axes(layout: Plotly, figure: Figure, number: int, height: int, look: Look) 
                 "font": {"color": look.ink, "size": 14 if columns < 4 else 13},
             }
         )
+
+
+def _label(text: str, look: Look) -> Plotly:
+    return {"text": _text(text), "standoff": 8, "font": {"color": look.muted, "size": 13}}
 
 
 def _axis(look: Look) -> Plotly:

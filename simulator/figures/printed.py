@@ -73,6 +73,8 @@ _TALLEST: Final = {1: 7.4, 2: 5.4}
 """Of a row of panels, by rows, in centimetres."""
 _SHAPE: Final = {1: 0.5, 2: 0.66, 3: 0.74}
 """Height of a panel by its width, by columns."""
+_NARROWEST: Final = 2.6
+"""A panel, in centimetres, where the columns are chosen."""
 _AIR: Final = 0.05
 """Around title and legend, in inches."""
 _SLANTED: Final = 20
@@ -105,18 +107,18 @@ def render(figure: Figure, format: Literal["png", "svg"], width: float) -> bytes
 
 def draw(figure: Figure, width: float) -> Drawing:
     """The drawing; must run under the settings that `render` makes."""
-    rows, columns = grid(figure)
+    rows, columns = grid(figure, most=max(int(width / _NARROWEST), 1))
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
-    drawing = Drawing(figsize=(width / INCH, rows * row / INCH), layout="none")
+    drawing = Drawing(figsize=(width / INCH, rows * row / INCH))
     FigureCanvasAgg(drawing)
     entries = legend(figure)
     axes = drawing.subplots(rows, columns, squeeze=False)
     labels = [0.0] * rows
     for number, place in enumerate(axes.flat):
         if number < len(figure.panels):
-            _panel(place, figure, number, {entry.name: entry for entry in entries}, each)
-            labels[number // columns] = max(labels[number // columns], _label_height(place))
+            _panel(place, figure, number, columns, {entry.name: entry for entry in entries}, each)
+            labels[number // columns] = max(labels[number // columns], _text_height(place, drawing.dpi))
         else:
             place.set_visible(False)
     _head(drawing, figure, entries, rows * row / INCH + sum(labels))
@@ -127,8 +129,7 @@ def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: floa
     """Set title and legend above the panels, which are `high` inches; the drawing grows by what they need."""
     size = float(matplotlib.rcParams["figure.titlesize"])
     wide = drawing.get_figwidth()
-    letters = int(wide * 72 / (size * _LETTER * 1.1))
-    lines = wrap(figure.title, letters)
+    lines = wrap(figure.title, _letters(wide * INCH, size * 1.1))
     title = drawing.text(0.006, 1, "\n".join(lines), size=size, weight="bold", color=LIGHT.ink, va="top")
     names = _legend(drawing, entries) if len(entries) > 1 else None
     top = _AIR + title.get_window_extent().height / drawing.dpi + _AIR
@@ -141,14 +142,17 @@ def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: floa
     drawing.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, rect=(0, 0, 1, high / whole)))
 
 
-def _label_height(axes: Axes) -> float:
-    """How many inches the labels under a panel need beyond their first line."""
-    window = [label.get_window_extent().height for label in axes.get_xticklabels()]
+def _text_height(axes: Axes, dpi: float) -> float:
+    """How many inches title and labels of a panel need beyond their first lines."""
     line = float(matplotlib.rcParams["xtick.labelsize"]) / 72
-    return max(max(window) / axes.get_figure(root=True).dpi - 1.3 * line, 0)
+    heights = [label.get_window_extent().height / dpi for label in axes.get_xticklabels()]
+    title = axes.get_title("left").count("\n") * 1.3 * line
+    return max(max(heights) - 1.3 * line, 0) + title
 
 
-def _panel(axes: Axes, figure: Figure, number: int, entries: dict[str, Entry], width: float) -> None:
+def _panel(
+    axes: Axes, figure: Figure, number: int, columns: int, entries: dict[str, Entry], width: float
+) -> None:
     panel = figure.panels[number]
     box = {boxes_.mark.name: boxes_ for boxes_ in boxes(panel)}
     order = list(entries)
@@ -156,12 +160,12 @@ def _panel(axes: Axes, figure: Figure, number: int, entries: dict[str, Entry], w
         stroke = entries[mark.name].stroke
         colour = LIGHT.colour(stroke.colour)
         if isinstance(mark, Level):
-            axes.axhline(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=1.5)
+            axes.axhline(mark.y, color=colour, linestyle=DASHES["dotted"], linewidth=1, zorder=2.4)
         elif isinstance(mark, Line):
             _line(axes, mark, entries[mark.name], order.index(mark.name), width)
         else:
             _bars(axes, mark, box[mark.name], entries[mark.name], width / len(categories(panel)))
-    _axes(axes, figure, number, width)
+    _axes(axes, figure, number, columns, width)
 
 
 def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> None:
@@ -176,6 +180,7 @@ def _line(axes: Axes, mark: Line, entry: Entry, place: int, width: float) -> Non
         color=colour,
         linestyle=DASHES[entry.stroke.dash],
         marker=MARKERS[entry.stroke.marker],
+        markersize=_marker_size(entry),
         markevery=(place % step, step) if step < len(mark.x) else None,
         zorder=3,
     )
@@ -190,7 +195,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
         box.bottom,
         color=colour,
         edgecolor=LIGHT.ground,
-        linewidth=0.6 if isinstance(mark, Stacked) else 0,
+        linewidth=0.35 if isinstance(mark, Stacked) else 0,
         hatch="////" if entry.stroke.hatched else None,
         zorder=2,
     )
@@ -207,17 +212,19 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
             axes.text(x, bottom + share / 2, told, ha="center", va="center", color=text_on(colour), zorder=4)
 
 
-def _axes(axes: Axes, figure: Figure, number: int, width: float) -> None:
+def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
     panel = figure.panels[number]
-    first = number % grid(figure)[1] == 0
+    first = number % columns == 0
     shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
     axes.set_xlim(*x_window(panel))
     axes.set_ylim(*y_window(panel))
     axes.set_axisbelow(True)
     axes.grid(axis="y")
     if panel.title:
-        axes.set_title(panel.title, loc="left")
-    if last_in_column(figure, number) or not same([one.x_label for one in figure.panels]):
+        size = float(matplotlib.rcParams["axes.titlesize"])
+        letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
+        axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
+    if last_in_column(figure, number, columns) or not same([one.x_label for one in figure.panels]):
         axes.set_xlabel(panel.x_label)
     if first or not shared_y:
         axes.set_ylabel(panel.y_label)
@@ -241,7 +248,7 @@ def _axes(axes: Axes, figure: Figure, number: int, width: float) -> None:
 def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
     """Write categories under the bars: on one line or several, aslant where a word is too long for that."""
     size = float(matplotlib.rcParams["xtick.labelsize"])
-    letters = int((width - 1) / len(named) / (size / 72 * INCH * _LETTER))
+    letters = _letters((width - 1) / len(named), size)
     broken = [wrap(name, letters) for name in named]
     fits = all(cells(line) <= letters for lines in broken for line in lines)
     texts = (
@@ -285,15 +292,27 @@ def _handle(entry: Entry) -> Any:
     if entry.kind is Level:
         return Line2D([], [], color=colour, linestyle=DASHES["dotted"], linewidth=1)
     marker = MARKERS[entry.stroke.marker]
-    line = Line2D([], [], color=colour, linestyle=DASHES[entry.stroke.dash], marker=marker)
+    dash, size = DASHES[entry.stroke.dash], _marker_size(entry)
+    line = Line2D([], [], color=colour, linestyle=dash, marker=marker, markersize=size)
     return (Patch(facecolor=colour, alpha=0.16, linewidth=0), line) if entry.band else line
+
+
+def _marker_size(entry: Entry) -> float:
+    """Shapes of one size look as if they had several."""
+    scale = {"diamond": 0.88, "star": 1.7, "cross": 1.2, "x": 1.2}.get(entry.stroke.marker, 1)
+    return scale * float(matplotlib.rcParams["lines.markersize"])
+
+
+def _letters(width: float, size: float) -> int:
+    """How many letters of a size (in points) stand in a width (in centimetres), about."""
+    return max(int(width / (size / 72 * INCH * _LETTER)), 1)
 
 
 def _fonts() -> list[str]:
     """Those that this machine has: a Latin one, then one for what it lacks."""
     known = {font.name for font in fontManager.ttflist}
     latin = next(name for name in _LATIN if name in known)
-    return list(dict.fromkeys([latin, *[name for name in _CJK if name in known][:1], "DejaVu Sans"]))
+    return list(dict.fromkeys([latin, *[name for name in _CJK if name in known][:1], "sans-serif"]))
 
 
 def _settings(name: str, width: float) -> Any:
@@ -305,6 +324,7 @@ def _settings(name: str, width: float) -> Any:
         "axes.formatter.use_mathtext": False,
         "axes.unicode_minus": True,
         "font.family": _fonts(),
+        "font.sans-serif": ["DejaVu Sans"],
         "font.size": small,
         "figure.titlesize": small + 2,
         "figure.facecolor": LIGHT.ground,

@@ -165,7 +165,9 @@ def _spread(cell: Cell, width: int) -> list[Any]:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(escape_latex(cell) for cell in cells) + r" \\"
+    row = " & ".join(escape_latex(cell) for cell in cells) + r" \\"
+    # A row's end and a rule take an option in brackets; a cell must not become one.
+    return "{}" + row if row.startswith("[") else row
 
 
 def _plain(cell: Cell) -> Any:

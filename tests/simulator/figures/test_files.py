@@ -1,0 +1,192 @@
+"""Figures as files: valid, complete, the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.figures import (
+    COLUMN,
+    PAGE,
+    Bars,
+    Figure,
+    Level,
+    Line,
+    Panel,
+    csv_text,
+    from_json,
+    rows,
+    save,
+    to_json,
+)
+from simulator.figures.files import HEADINGS
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: bytes) -> list[str]:
+    return ["".join(text.itertext()).strip() for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_json_reads_back_to_an_equal_figure(figure: Figure) -> None:
+    assert from_json(to_json(figure)) == figure
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"panels"', '"panes"', "figure: must be an object with a list of panels"),
+        ('"mark": "level"', '"mark": "pie"', r"panels\[0\].marks\[2\]: mark must be one of line, bars"),
+        ('"style"', '"stile"', r"panels\[0\].marks\[0\]: unknown field 'stile'"),
+        ('"y": 0.5', '"y": "0.5"', r"panels\[0\].marks\[2\]: Level 'chance': y\[0\] is '0.5'"),
+        ("{", "[", "read from JSON"),
+    ],
+)
+def test_a_broken_file_is_told_where(curves: Figure, old: str, new: str, told: str) -> None:
+    assert old in to_json(curves)
+    with pytest.raises(InputError, match=told):
+        from_json(to_json(curves).replace(old, new, 1))
+
+
+def test_rows_hold_every_number(figure: Figure) -> None:
+    table = rows(figure)
+    assert all(tuple(row) == HEADINGS for row in table)
+    expected: list[Any] = []
+    for panel in figure.panels:
+        for mark in panel.marks:
+            if isinstance(mark, Level):
+                expected.append((panel.title, mark.name, None, mark.y, None))
+                continue
+            places = mark.x if isinstance(mark, Line) else mark.categories
+            lows = getattr(mark, "low", None) or [None] * len(mark.y)
+            expected += [
+                (panel.title, mark.name, place, y, low)
+                for place, y, low in zip(places, mark.y, lows, strict=True)
+            ]
+    told = [
+        (row["panel"], row["series"], row["category"] if row["x"] is None else row["x"], row["y"], row["low"])
+        for row in table
+    ]
+    assert told == expected
+
+
+def test_csv_has_the_rows_and_no_empty_columns(figure: Figure) -> None:
+    read = list(csv.DictReader(io.StringIO(csv_text(figure))))
+    assert [float(row["y"]) for row in read] == [row["y"] for row in rows(figure)]
+    assert ("x" in read[0]) != ("category" in read[0])
+    assert all(any(row[heading] for row in read) for heading in read[0] if heading != "panel")
+
+
+@pytest.mark.parametrize("width", [COLUMN, PAGE])
+def test_png_is_as_wide_as_asked_at_300_dpi(curves: Figure, tmp_path: Path, width: float) -> None:
+    content = save(curves, tmp_path / "curves.png", width=width).read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    wide, high = struct.unpack(">II", content[16:24])
+    assert abs(wide - width / 2.54 * 300) <= 1
+    assert 0.3 * wide < high < wide
+    assert b"Askback" in content and curves.caption.encode("latin-1") in content
+
+
+def test_svg_keeps_text_as_text(figure: Figure, tmp_path: Path) -> None:
+    found = texts(save(figure, tmp_path / "figure.svg").read_bytes())
+    wanted = [figure.title, figure.panels[0].x_label, figure.panels[0].y_label]
+    for panel in figure.panels:
+        wanted += [panel.title] if panel.title else []
+        for mark in panel.marks:
+            wanted += [mark.name, *getattr(mark, "categories", ())]
+    assert set(wanted) <= set(found)
+    assert found.count(figure.panels[0].y_label) == 1
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".html", ".csv", ".json"])
+def test_the_same_figure_makes_the_same_bytes(grouped: Figure, tmp_path: Path, suffix: str) -> None:
+    first = save(grouped, tmp_path / f"one{suffix}").read_bytes()
+    assert save(grouped, tmp_path / "deeper" / f"two{suffix.upper()}").read_bytes() == first
+    assert not re.search(rb"20\d\d-\d\d-\d\dT", first[:3000])
+
+
+def test_texts_are_not_read_as_mathematics_or_hidden(tmp_path: Path) -> None:
+    lines = [Line(name, [1, 2], [0, 1]) for name in ("_private", "$x^2$", "a < b & c")]
+    figure = Figure("f", "100 $ and 50 $", [Panel("", "", "", lines)])
+    assert {"100 $ and 50 $", "_private", "$x^2$", "a < b & c"} <= set(
+        texts(save(figure, tmp_path / "f.svg").read_bytes())
+    )
+
+
+def test_chinese_texts(tmp_path: Path) -> None:
+    from matplotlib.font_manager import fontManager
+
+    from simulator.figures.printed import _CJK
+
+    if not {font.name for font in fontManager.ttflist} & set(_CJK):
+        pytest.skip("no Chinese font on this machine; on Debian: apt-get install fonts-noto-cjk")
+    panel = Panel("主语", "例子", "正确率", [Line("参与者", [1, 2], [0.5, 1])])
+    figure = Figure("zh", "每个例子的正确率", [panel])
+    # A letter that no font has is a warning, and warnings are errors here.
+    save(figure, tmp_path / "zh.png")
+    assert {"每个例子的正确率", "主语", "例子", "正确率"} <= set(
+        texts(save(figure, tmp_path / "zh.svg").read_bytes())
+    )
+
+
+def test_long_words_and_many_names_are_drawn(tmp_path: Path) -> None:
+    many = [Line(f"model with a long name {number}", [1, 2], [0.1, 0.05 * number]) for number in range(12)]
+    title = "A title that is too long for one line " * 3
+    told = texts(save(Figure("many", title, [Panel("", "x", "y", many)]), tmp_path / "m.svg").read_bytes())
+    assert {line.name for line in many} <= set(told)
+    bars = Bars("b", ["incomprehensibility", "short", "a b c"], [-3, 2, 1], [-4, 1, 0], [0, 5, 2])
+    path = save(Figure("long", "t", [Panel("", "x", "y", [bars], y_range=None)]), tmp_path / "l.svg", width=5)
+    assert "incomprehensibility" in texts(path.read_bytes())
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    figure = Figure(
+        "page", "a </script><b>", [Panel("", "x", "y", [Line("</script>", [1, 2], [0, 1])])], "cap & tion"
+    )
+    page = save(figure, tmp_path / "f.html").read_text(encoding="utf-8")
+    assert "plotly.js v" in page[:20000]
+    assert not re.search(r"<(?:script|link|img)[^>]*(?:src|href)=", page)
+    assert page.count("</script>") == 3
+    assert "<h1>a &lt;/script&gt;&lt;b&gt;</h1>" in page and "cap &amp; tion" in page
+    assert "<td>&lt;/script&gt;</td>" in page
+
+
+def test_another_suffix_is_refused(curves: Figure, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"curves.gif: .*\.png, \.svg, \.html, \.csv, \.json"):
+        save(curves, tmp_path / "curves.gif")
+    with pytest.raises(InputError, match="width from 4 to 100 cm"):
+        save(curves, tmp_path / "curves.png", width=0)
+
+
+def test_a_failed_write_leaves_nothing_behind(curves: Figure, tmp_path: Path) -> None:
+    (tmp_path / "taken.csv").mkdir()
+    with pytest.raises(InputError, match=r"taken.csv cannot be written"):
+        save(curves, tmp_path / "taken.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.csv"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"under.csv cannot be written"):
+        save(curves, tmp_path / "file" / "under.csv")
+
+
+def test_drawing_leaves_matplotlib_as_it_was(curves: Figure, tmp_path: Path) -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    save(curves, tmp_path / "f.svg")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_neither_library_is_imported_before_it_is_needed() -> None:
+    program = "import sys, simulator.figures; print([*{'matplotlib', 'plotly'} & {*sys.modules}])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,100 @@
+"""A figure that cannot be drawn right is refused where it is made, in words that name the mark."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.figures import Bars, Figure, Level, Line, Mark, Panel, Stacked
+
+ONE = Line("a", [1, 2], [0.1, 0.2])
+
+
+def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
+    return Panel(title, "x", "y", marks, **more)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"x": [], "y": []}, "Line 'm': x is empty"),
+        ({"x": [1, 2], "y": []}, "y is empty"),
+        ({"x": [1, 2], "y": [0.5]}, "2 x but 1 in y"),
+        ({"x": [1, 2], "y": [0.5, math.nan]}, r"y\[1\] is nan"),
+        ({"x": [1, math.inf], "y": [0.5, 0.5]}, r"x\[1\] is inf"),
+        ({"x": [1, 2], "y": [0.5, None]}, r"y\[1\] is None, not a number"),
+        ({"x": [1, 2], "y": [0.5, True]}, r"y\[1\] is True"),
+        ({"x": [1, 2], "y": "12"}, "must be a sequence of numbers"),
+        ({"x": [2, 1], "y": [0, 1]}, "x must ascend"),
+        ({"x": [1, 1], "y": [0, 1]}, "x must ascend"),
+        ({"x": [1], "y": [0.5], "low": [0.6], "high": [0.7]}, r"y\[0\] = 0.5 is not between low 0.6"),
+        ({"x": [1], "y": [0.5], "low": [0.4], "high": [0.45]}, r"not between low 0.4 and high 0.45"),
+        ({"x": [1], "y": [0.5], "low": [0.4]}, "needs both low and high"),
+        ({"x": [1], "y": [0.5], "low": [0.4], "high": [0.6, 0.7]}, "1 x but 2 in high"),
+        ({"x": [1], "y": [0.5], "style": "wavy"}, "style must be one of solid, dashed, dotted"),
+        ({"x": [1], "y": [0.5], "colour": "mauve"}, "'mauve' is neither a colour of the house"),
+        ({"x": [1], "y": [0.5], "n": [3, 4]}, "n must be one number or 1 of them"),
+        ({"x": [1], "y": [0.5], "n": -1}, "n holds -1"),
+        ({"x": [1], "y": [0.5], "n": 2.5}, "n holds 2.5"),
+    ],
+)
+def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Line("m", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Bars("m", [], []), "categories is empty"),
+        (lambda: Bars("m", ["a", "a"], [1, 2]), "two categories are called 'a'"),
+        (lambda: Bars("m", "ab", [1, 2]), "categories must be texts"),
+        (lambda: Bars("m", ["a"], [1, 2]), "1 categories but 2 in y"),
+        (lambda: Bars(" ", ["a"], [1]), "a Bars has no name"),
+        (lambda: Stacked("m", ["a"], [1.2]), "shares from 0 to 1"),
+        (lambda: Level(math.nan, "chance"), "is nan"),
+        (lambda: panel(), "nothing but levels"),
+        (lambda: panel(Level(0.5, "chance")), "nothing but levels"),
+        (lambda: panel(ONE, Bars("b", ["a"], [1])), "not Line and Bars"),
+        (lambda: panel(ONE, Line("a", [1], [1])), "two marks have the name 'a'"),
+        (lambda: panel(Line("a", [1], [53])), "'a': y reaches 53, outside of y_range"),
+        (lambda: panel(ONE, Level(2, "chance")), "'chance': y reaches 2"),
+        (lambda: panel(Bars("b", ["a"], [3]), y_range=(2, 4)), "reaches 0.0, outside"),
+        (lambda: panel(ONE, x_range=(1.5, 2)), "x reaches 1, outside of x_range"),
+        (lambda: panel(ONE, y_range=(1, 0)), "y_range must be two ascending numbers"),
+        (lambda: panel(Bars("b", ["a"], [1]), x_ticks=[1]), "are for lines"),
+        (lambda: panel(Stacked("s", ["a"], [0.5])), "parts of 'a' add up to 0.5"),
+        (lambda: Figure("f", "t", []), "has no panels"),
+        (lambda: Figure("a/b", "t", [panel(ONE)]), "the name must consist of"),
+        (lambda: Figure("f", "t", [panel(ONE), panel(ONE)]), "two panels have the title ''"),
+        (lambda: Figure("f", "t", [panel(ONE)], columns=2), "columns must be from 1 to 1"),
+        (
+            lambda: Figure(
+                "f", "t", [panel(ONE), panel(Line("a", [1], [0.5], style="dotted"), title="second")]
+            ),
+            "'a' has two colours or styles",
+        ),
+    ],
+)
+def test_odd_figures_are_refused(make: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        make()
+
+
+def test_arrays_become_plain_numbers() -> None:
+    line = Line("m", np.arange(1, 3), np.array([0.25, 0.5]), n=np.array([3, 4]))
+    assert line == Line("m", (1, 2), (0.25, 0.5), n=(3, 4))
+    assert [type(value) for value in (*line.x, *line.y)] == [int, int, float, float]
+
+
+def test_an_interval_may_miss_its_value_by_rounding() -> None:
+    mean = 0.1 + 0.2
+    assert Line("m", [1], [mean], [0.3 + 1e-12], [0.3 + 1e-12]).y == (mean,)
+
+
+def test_shares_may_be_rounded() -> None:
+    thirds = [Stacked(name, ["a"], [0.33]) for name in "xyz"]
+    assert len(panel(*thirds).marks) == 3

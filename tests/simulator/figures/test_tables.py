@@ -1,0 +1,98 @@
+"""Tables of results in four forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+from simulator.figures import Column, Table
+from simulator.figures.tables import escape_latex
+from simulator.stats import Interval
+
+TABLE = Table(
+    ["model", "accuracy", Column("valid, %", 1, 100), "n"],
+    [
+        ["people & co", Interval(0.5349, 0.4751, 0.5849, 60), 0.1234, 60],
+        ["[b]a_1[/b]", None, -0.0001, 720],
+    ],
+    "Accuracy",
+)
+
+
+def test_csv_keeps_every_digit() -> None:
+    first, second = csv.DictReader(io.StringIO(TABLE.to_csv()))
+    assert first == {
+        "model": "people & co",
+        "accuracy": "0.5349",
+        "accuracy_low": "0.4751",
+        "accuracy_high": "0.5849",
+        "accuracy_n": "60",
+        "valid, %": "0.1234",
+        "n": "60",
+    }
+    assert [second[f"accuracy{end}"] for end in ("", "_low", "_high", "_n")] == [""] * 4
+
+
+def test_latex_is_a_booktabs_table() -> None:
+    assert TABLE.to_latex() == "\n".join(
+        [
+            r"\begin{tabular}{lrrr}",
+            r"\toprule",
+            r"model & accuracy & valid, \% & n \\",
+            r"\midrule",
+            r"people \& co & 0.53 [0.48, 0.58] & 12.3 & 60 \\",
+            r"{}[b]a\_1[/b] & -- & 0.0 & 720 \\",
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def test_every_sign_of_latex_is_escaped() -> None:
+    assert escape_latex("& % $ # _ { }") == r"\& \% \$ \# \_ \{ \}"
+    assert escape_latex("\\~^") == r"\textbackslash{}\textasciitilde{}\textasciicircum{}"
+    assert escape_latex("<>") == r"\textless{}\textgreater{}"
+
+
+def test_json_holds_the_cells() -> None:
+    plain = json.loads(TABLE.to_json())
+    assert plain["columns"] == ["model", "accuracy", "valid, %", "n"]
+    assert plain["rows"][0]["accuracy"] == {"value": 0.5349, "low": 0.4751, "high": 0.5849, "n": 60}
+    assert plain["rows"][1] == {"model": "[b]a_1[/b]", "accuracy": None, "valid, %": -0.0001, "n": 720}
+
+
+def test_the_terminal_shows_texts_as_they_are() -> None:
+    console = Console(width=80, file=io.StringIO(), force_terminal=False)
+    with console.capture() as capture:
+        console.print(TABLE.to_text())
+    lines = [line.split() for line in capture.get().splitlines()]
+    assert lines[0] == ["Accuracy"]
+    assert lines[2] == ["people", "&", "co", "0.53", "[0.48,", "0.58]", "12.3", "60"]
+    assert lines[3] == ["[b]a_1[/b]", "0.0", "720"]
+
+
+def test_a_table_without_rows() -> None:
+    empty = Table(["a", "b"], [])
+    assert empty.to_csv() == "a,b\n"
+    assert r"\begin{tabular}{rr}" in empty.to_latex()
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "told"),
+    [
+        ([], [], "columns with different names"),
+        (["a", "a"], [], "columns with different names"),
+        (["a", "b"], [[1]], "row 0 of the table has 1 cells for 2 columns"),
+        (["a"], [[1], [math.nan]], "row 1, 'a': nan is not finite"),
+        (["a"], [[Interval(0.5, math.nan, 1, 3)]], "row 0, 'a'"),
+    ],
+)
+def test_odd_tables_are_refused(columns: list[str], rows: list[list[float]], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Table(columns, rows)
