@@ -34,6 +34,7 @@ from simulator.models.offline import ScriptModel
 from simulator.models.prices import Price, Prices, load_prices
 from simulator.models.replay import LogRecordings, Recordings, ReplayModel
 from simulator.models.scoring import Position, Scored, ScoreRequest
+from simulator.models.shipped import require_local, weights_of
 
 __all__ = [
     "AuthenticationFailed",
@@ -72,4 +73,6 @@ __all__ = [
     "load_model",
     "load_prices",
     "request_key",
+    "require_local",
+    "weights_of",
 ]

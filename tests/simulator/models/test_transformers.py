@@ -2,11 +2,24 @@
 
 import asyncio
 import importlib.util
+import json
 import math
+import shutil
 
 import pytest
 
-from simulator.models import Message, ModelOptions, Request, Unsupported, load_model
+from simulator.errors import InputError
+from simulator.models import (
+    BadRequest,
+    Capabilities,
+    Message,
+    ModelOptions,
+    Request,
+    ScoreRequest,
+    Unsupported,
+    check_capabilities,
+    load_model,
+)
 
 MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(
@@ -92,17 +105,45 @@ async def test_a_cancelled_call_stops_generating(model):
     assert (await model.complete(question())).usage.output_tokens >= 1
 
 
-async def test_a_model_without_a_chat_template_is_told(folder, tmp_path):
-    import shutil
-
-    shutil.copytree(folder, tmp_path / "plain")
-    for file in (tmp_path / "plain").glob("*chat_template*"):
+@pytest.fixture
+def plain_folder(folder, tmp_path):
+    """The same model without a chat template."""
+    path = tmp_path / "plain"
+    shutil.copytree(folder, path)
+    for file in path.glob("*chat_template*"):
         file.unlink()
-    config = tmp_path / "plain" / "tokenizer_config.json"
-    import json
-
+    config = path / "tokenizer_config.json"
     content = json.loads(config.read_text())
     content.pop("chat_template", None)
     config.write_text(json.dumps(content))
-    with pytest.raises(Unsupported, match="chat template"):
-        load_model(f"transformers/{tmp_path / 'plain'}")
+    return path
+
+
+async def test_a_model_without_a_chat_template_only_continues_and_scores(plain_folder):
+    model = load_model(f"transformers/{plain_folder}", ModelOptions(device="cpu", threads=1))
+    check_capabilities(model, Capabilities(schema=False, plain=True, scoring=True))
+    with pytest.raises(Unsupported, match="answers that follow a schema"):
+        check_capabilities(model, Capabilities(schema=True))
+    with pytest.raises(Unsupported, match="no chat template, so it continues and scores"):
+        await model.complete(question())
+    assert (await model.complete(question(plain=True))).usage.input_tokens == 3
+    scored = await model.score(ScoreRequest(text="which colour ?", offsets=(13,)))
+    assert scored.positions[0].token == "?"
+    await model.close()
+
+
+async def test_a_plain_text_goes_in_without_a_template(model):
+    chat, plain = [(await model.complete(question(plain=each))) for each in (False, True)]
+    assert (chat.usage.input_tokens, plain.usage.input_tokens) == (5, 3)
+    with pytest.raises(BadRequest, match="one message of the user's"):
+        await model.complete(Request(messages=(Message("system", "a"), Message("user", "b")), plain=True))
+
+
+async def test_a_folder_that_is_none_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"cannot load the model .*nothing"):
+        load_model(f"transformers/{tmp_path / 'nothing'}")
+
+
+async def test_loading_says_nothing(folder, capfd):
+    await load_model(f"transformers/{folder}", ModelOptions(device="cpu")).close()
+    assert "".join(capfd.readouterr()) == ""

@@ -1,0 +1,146 @@
+"""Texts as tokens, with the places of some of their characters.
+
+A character asked about (the label of an example, say) has to be where a token begins, or the model would be
+asked for something else: a token ``>X`` is not expected where ``X`` is. A blank in front may belong to the
+label's token or be a token of its own. Where a tokenizer glues more than that to a label, such as the next
+line, the text is cut before and behind each label and the pieces are tokenised each for itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from simulator.models.errors import BadRequest
+
+_BLANK: Final = " "
+_LONGEST: Final = 256  # characters of a word
+# Put before a piece that goes on from another, so that no tokenizer takes it for the beginning of a text.
+_GUARDS: Final = ("\n", ".", "a")
+# How SentencePiece writes a blank within a token.
+_META_BLANK: Final = "\u2581"
+
+
+class Token(NamedTuple):
+    """A token and the characters it stands for; `end` equals `start` for what the tokenizer adds itself."""
+
+    id: int
+    start: int
+    end: int
+
+
+class Tokenised(NamedTuple):
+    """A text in tokens.
+
+    Attributes:
+        ids: tokens of the text, after what the tokenizer puts before every text (BOS).
+        places: for each character asked about, the index in `ids` of the token that holds it.
+    """
+
+    ids: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
+    """`text` as tokens of which one begins at each of `offsets`, blanks before it aside, and ends with a word.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers.
+        text: the text as it is.
+        offsets: characters of `text`, ascending.
+
+    Raises:
+        BadRequest: if a character is in no token, or nothing is before it, or no token can begin there.
+    """
+    tokens = _tokens(tokenizer, text)
+    if any(_glued(text, tokens[_place(tokens, offset)], offset) for offset in offsets):
+        starts = [boundary(text, offset) for offset in offsets]
+        tokens = _in_pieces(tokenizer, text, [*starts, *(_word_end(text, offset) for offset in offsets)])
+    places = tuple(_place(tokens, offset) for offset in offsets)
+    for offset, place in zip(offsets, places, strict=True):
+        if place == 0:
+            raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
+        if _glued(text, tokens[place], offset):
+            raise BadRequest(f"this model's tokenizer cannot begin a token at character {offset} of the text")
+    return Tokenised(tuple(token.id for token in tokens), places)
+
+
+def prompt_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
+    """A text to be continued as tokens: without what the tokenizer puts after a finished one."""
+    return tuple(token.id for token in _tokens(tokenizer, text))
+
+
+def answer_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
+    """What an encoder-decoder model writes, as tokens: a text of its own, blanks before it included."""
+    return tuple(token.id for token in _encoded(tokenizer, text, special=False))
+
+
+def boundary(text: str, offset: int) -> int:
+    """Where what is expected at `offset` begins: in front of the blanks before it."""
+    return len(text[:offset].rstrip(_BLANK))
+
+
+def continuation(tokenizer: Any, piece: str) -> list[Token]:
+    """Tokens of a text that goes on from another one."""
+    for guard in _GUARDS:
+        before = _encoded(tokenizer, guard, special=False)
+        tokens = _encoded(tokenizer, guard + piece, special=False)
+        after = tokens[len(before) :]
+        same = [one.id for one in before] == [one.id for one in tokens[: len(before)]]
+        if same and all(token.start >= len(guard) for token in after):
+            return _moved(after, -len(guard))
+    return _encoded(tokenizer, piece, special=False)
+
+
+def token_text(tokenizer: Any, id: int) -> str:
+    """A token as it stands in a text, with the blank before it if that is part of it."""
+    written = str(tokenizer.convert_ids_to_tokens(id))
+    if _META_BLANK in written:
+        return written.replace(_META_BLANK, _BLANK)
+    return str(tokenizer.decode([id]))
+
+
+def _tokens(tokenizer: Any, text: str) -> list[Token]:
+    tokens = _encoded(tokenizer, text, special=True)
+    while tokens and tokens[-1].end == 0 and any(token.end for token in tokens):
+        tokens.pop()  # what closes a text
+    return tokens
+
+
+def _in_pieces(tokenizer: Any, text: str, cuts: Sequence[int]) -> list[Token]:
+    first, *rest = sorted({cut for cut in cuts if 0 < cut < len(text)} | {len(text)})
+    tokens = _tokens(tokenizer, text[:first])
+    for start, end in itertools.pairwise((first, *rest)):
+        tokens += _moved(continuation(tokenizer, text[start:end]), start)
+    return tokens
+
+
+def _encoded(tokenizer: Any, text: str, *, special: bool) -> list[Token]:
+    encoded = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
+    return [
+        Token(id, start, end)
+        for id, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+    ]
+
+
+def _moved(tokens: Sequence[Token], by: int) -> list[Token]:
+    return [Token(token.id, token.start + by, token.end + by) for token in tokens]
+
+
+def _place(tokens: Sequence[Token], offset: int) -> int:
+    for place, token in enumerate(tokens):
+        if token.start <= offset < token.end:
+            return place
+    raise BadRequest(f"this model's tokenizer has no token for character {offset} of the text")
+
+
+def _glued(text: str, token: Token, offset: int) -> bool:
+    return bool(text[token.start : offset].strip(_BLANK)) or token.end > _word_end(text, offset)
+
+
+def _word_end(text: str, offset: int) -> int:
+    """Where the word at `offset` ends; the text's end if it is no word that begins there."""
+    words = text[offset : offset + _LONGEST].split(maxsplit=1)
+    begins = words and text.startswith(words[0], offset)
+    return offset + len(words[0]) if begins else len(text)
