@@ -10,13 +10,14 @@
 
 from simulator.figures.files import COLUMN, PAGE, csv_text, from_json, rows, save, to_json
 from simulator.figures.interactive import to_plotly
-from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
-from simulator.figures.tables import Column, Table
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked, Style
+from simulator.figures.tables import Cell, Column, Table
 
 __all__ = [
     "COLUMN",
     "PAGE",
     "Bars",
+    "Cell",
     "Column",
     "Figure",
     "Level",
@@ -24,6 +25,7 @@ __all__ = [
     "Mark",
     "Panel",
     "Stacked",
+    "Style",
     "Table",
     "csv_text",
     "from_json",
