@@ -61,10 +61,15 @@ def chromium() -> Iterator[Any]:
 
 @dataclass
 class Server:
-    """The web app in a process of its own, on a log and a data home of its own."""
+    """The web app in a process of its own, on a log and a data home of its own.
+
+    Attributes:
+        household: HandMeThat's episodes, as ``--handmethat`` takes them.
+    """
 
     home: Path
     port: int
+    household: str = "builtin"
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -79,7 +84,8 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        command = [sys.executable, "app.py", "app", "--port", str(self.port), "--log", str(self.log)]
+        options = ["--port", str(self.port), "--log", str(self.log), "--handmethat", self.household]
+        command = [sys.executable, "app.py", "app", *options]
         self.process = subprocess.Popen(command, cwd=REPOSITORY, env=self.environment)
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -138,6 +144,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     made.kill()
 
 
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server as `server`, which plays the episodes of `household.episodes`."""
+    from household import write_episodes  # reads the built-in ones, which takes other modules' tests nothing
+
+    home = tmp_path_factory.mktemp("home")
+    made = Server(home, free_port(), write_episodes(home / "episodes"))
+    made.start()
+    yield made
+    made.kill()
+
+
 @dataclass
 class Watched:
     """A page, and what it did that it should not have done.
@@ -178,3 +196,22 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Watched]]:
     for _, watched in opened:
         assert watched.strangers == []
         assert watched.errors == []
+
+
+@pytest.fixture(scope="session")
+def check_rules() -> Callable[[Any], None]:
+    """Checks that a page, as it stands, breaks no rule of accessibility (WCAG 2.2, levels A and AA)."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed: pip install askback[dev]"
+    ).Axe()
+    rules = {
+        "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+        "resultTypes": ["violations"],
+    }
+
+    def check(page: Any) -> None:
+        page.wait_for_timeout(350)  # transitions of colour
+        found = axe.run(page, options=rules).response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+
+    return check

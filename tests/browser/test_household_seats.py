@@ -1,0 +1,119 @@
+"""HandMeThat in Chromium: what each seat is told and what it is not, two people, the study, in Chinese."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from household import begin, do, expert, task_of, type_in
+from playing import at_number, episode, number
+
+from simulator.handmethat.env.sight import visible
+from simulator.handmethat.meanings.naming import label
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_nothing_hidden_reaches_the_browser_in_partial_view(house: Any, open_page: Any) -> None:
+    watched = open_page()
+    page = watched.page
+    received: list[str] = []
+
+    def keep(response: Any) -> None:
+        if "component_server" in response.url or "/api/state" in response.url:
+            received.append(response.text())
+
+    page.on("response", keep)
+    begin(page, house, mode="partial", level=4)
+    task = task_of(house, page)
+    world, state = task.world, task.current
+    received.append(page.content())
+    for command in ("move to sofa", "move to cabinet"):
+        do(page, command)
+    received.append(page.content())
+    seen = 0
+    for name in ("floor", "sofa", "cabinet"):
+        seen |= visible(world, state._replace(at=world.entity(name)), "partial")
+    told = {one for action in task.actions for one in action.args}
+    hidden = [one for one in world.movables if not seen >> one & 1 and one not in told]
+    assert len(hidden) > 50
+    everything = "\n".join(received)
+    for one in hidden:
+        if not world.alone(one):
+            assert not re.search(rf"\b{re.escape(world.names[one])}\b", everything), world.names[one]
+            # "knife #0" would be found in "carving knife #0".
+            assert not re.search(rf"(?<!\w )\b{re.escape(label(world, one, 'en'))}\b", everything)
+    assert "hm-readings" not in everything
+
+
+def test_a_person_gives_the_instruction_and_answers(house: Any, open_page: Any) -> None:
+    page, other = open_page().page, open_page().page
+    begin(page, house, opposite="person", level=3)
+    link = page.input_value("[data-link]")
+    other.goto(link)
+    other.wait_for_selector(".ab-play.hm-human")
+    task = task_of(house, page)
+    assert other.locator(".hm-secret .ab-chips li").count() >= 1
+    before = number(page)
+    page.fill("#ab-reply", "which one?")
+    page.press("#ab-reply", "Enter")
+    page.wait_for_selector(".ab-thinking.ab-on:has-text('Waiting for the human')")
+    other.wait_for_selector(".hm-pending-on")
+    assert other.inner_text(".hm-pending-text") == "which one?"
+    other.fill("#ab-reply", "The one over there.")
+    other.press("#ab-reply", "Enter")
+    at_number(page, before + 2)
+    assert "The one over there." in page.inner_text(".ab-log")
+    for command in expert(task):
+        do(page, command)
+    page.wait_for_selector(".hm-result")
+    other.wait_for_selector(".hm-result")
+
+
+def test_a_person_is_asked_by_a_robot(house: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, house, seat="human", opposite="offline/asker:1", level=4)
+    page.wait_for_selector(".hm-pending-on")
+    meaning = page.inner_text(".hm-meaning")
+    page.fill("#ab-reply", meaning)
+    page.click(".ab-send")
+    page.wait_for_selector(".hm-result")
+    assert page.inner_text(".hm-thought p >> nth=1") == meaning
+
+
+def test_the_study_goes_on_to_the_next_episode(house: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{house.url}/handmethat")
+    page.wait_for_selector(".hm-entry")
+    page.check("input[name=protocol][value=paper]", force=True)
+    page.wait_for_selector("[data-progress]:visible")
+    assert re.fullmatch("P-[A-Z2-9]{8}", page.input_value("[name=participant]"))
+    assert not page.is_visible("input[name=level]")
+    page.click("[data-form=household] [type=submit]")
+    page.wait_for_selector(".ab-play.hm-robot")
+    first = episode(page)
+    assert page.locator(".hm-ask").count() == 0
+    type_in(page, "stop")
+    page.wait_for_selector(".hm-result")
+    assert not page.is_visible(".hm-thought")
+    assert "Episode 2 of" in page.inner_text(".hm-next")
+    page.click("[data-act=next-episode]")
+    page.wait_for_selector(".ab-play.hm-robot")
+    assert episode(page) != first
+    page.goto(f"{house.url}/handmethat")
+    page.wait_for_selector(".hm-entry")
+    page.check("input[name=protocol][value=paper]", force=True)
+    page.wait_for_selector("[data-progress-text]:has-text('Episode 2 of')")
+
+
+def test_the_pages_speak_chinese(house: Any, open_page: Any) -> None:
+    page = open_page(locale="zh-CN").page
+    begin(page, house, mode="full", language="zh", level=3)
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    shown = page.inner_text("#ab-content")
+    assert re.search("[一-鿿]", page.inner_text(".hm-speech"))
+    # In Chinese texts a thing's name in commands, which are English, follows it: 包裹（package#2）.
+    assert re.findall(r"[A-Za-z]{4,}", re.sub(r"（\w+(#\d+)?）", "", shown)) == []
+    type_in(page, "您要哪一种？")
+    assert page.locator(".hm-line-answer").count() == 1
