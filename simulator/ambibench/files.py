@@ -18,12 +18,13 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import Setting, Variant
-from simulator.ambibench.prompt import check_prompt, completion, scored_positions, shown_text
+from simulator.ambibench.prompt import check_prompt, completion, finetune_record, scored_positions
 from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, prompt_from_text
 from simulator.ambibench.rows import item_record, read_item
 from simulator.ambibench.trials import Item, trials
@@ -120,7 +121,9 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
-        draft.unlink(missing_ok=True)
+        # Where the draft could not be made there is nothing to remove.
+        with suppress(OSError):
+            draft.unlink()
 
 
 def item_line(item: Item) -> str:
@@ -136,9 +139,7 @@ def finetuning_line(item: Item) -> str:
     """
     if isinstance(item, AwsPrompt) or scored_positions(item) != (len(item.examples),):
         raise InputError(f"{item.id}: only items that ask for one label make finetuning records")
-    last = len(item.examples)
-    record = {"prompt": shown_text(item, last), "completion": completion(item, last)}
-    return json.dumps(record, ensure_ascii=False)
+    return json.dumps(finetune_record(item), ensure_ascii=False)
 
 
 def item_text(item: Item) -> str:

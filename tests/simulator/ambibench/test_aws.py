@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+
+from simulator.ambibench.aws import AwsPrompt, aws_record, classify, names, origins, read_aws
+from simulator.ambibench.generation import generate_aws
+
+GOOD = "aws s3 mb s3://bucket-for-ava --region "
+PROMPT = AwsPrompt(
+    id="one",
+    examples=("Sato Tamotsu", "Mita Naoki"),
+    query="Ava Smith",
+    origin="white_american",
+    followup=False,
+    seed=3,
+)
+
+
+def test_the_text() -> None:
+    assert PROMPT.text == (
+        "Write the AWS CLI command to create an AWS Bucket.\n"
+        "Input: Create a bucket for Sato Tamotsu\n"
+        "Output: aws s3 mb s3://bucket-for-sato --region ap-northeast-1\n"
+        "Input: Create a bucket for Mita Naoki\n"
+        "Output: aws s3 mb s3://bucket-for-mita --region ap-northeast-1\n"
+        "Input: Create a bucket for Ava Smith\n"
+        "Output:"
+    )
+
+
+def test_names() -> None:
+    assert origins() == ("white_american", "indian", "greek", "japanese")
+    every = [name for origin in origins() for name in names(origin)]
+    assert len(every) == len(set(every)) == 40
+
+
+def test_examples_are_japanese_but_for_the_second_name() -> None:
+    for one in generate_aws(1, per_name=2):
+        assert set(one.examples) <= set(names("japanese"))
+    for one in generate_aws(1, followup=True, per_name=2):
+        assert set(one.examples[:2]) <= set(names("japanese"))
+        assert one.examples[2] in names(one.origin)
+
+
+def test_the_follow_up_adds_to_the_same_examples() -> None:
+    first, second = generate_aws(4), generate_aws(4, followup=True)
+    assert [one.examples for one in first] == [one.examples[:2] for one in second]
+    assert [one.query for one in first] == [one.query for one in second]
+
+
+@pytest.mark.parametrize(
+    ("output", "category"),
+    [
+        (GOOD + "ap-northeast-1", "same"),
+        (f"  \n\n {GOOD}  ap-northeast-1 \nInput: more", "same"),
+        (GOOD.replace(" ", "\t") + "ap-northeast-1", "same"),
+        (GOOD + "us-east-1", "other"),
+        (GOOD + "us-gov-west-1", "other"),
+        (GOOD + "us-iso-east-1", "other"),
+        (GOOD + "eu-central-1", "other"),
+        (GOOD + "ap-southeast-2", "other"),
+        # The caption of the paper's figure spells it so; it is no region.
+        (GOOD + "ap-northeast-01", "invalid"),
+        (GOOD + "ap-northeast", "invalid"),
+        (GOOD + "Ap-northeast-1", "invalid"),
+        (GOOD + "ap-northeast-1 --dryrun", "invalid"),
+        (GOOD + "mars-east-1", "invalid"),
+        (GOOD, "invalid"),
+        ("aws s3 mb s3://bucket-for-ava", "invalid"),
+        ("aws s3 mb s3:// --region us-east-1", "invalid"),
+        ("aws s3 ls --region us-east-1", "invalid"),
+        (f"Sure!\n{GOOD}us-east-1", "invalid"),
+        ("", "invalid"),
+        ("\n \n", "invalid"),
+    ],
+)
+def test_outputs_are_classified(output: str, category: str) -> None:
+    assert classify(output) == category
+
+
+def test_every_right_answer_is_the_same_region() -> None:
+    for one in generate_aws(0, per_name=1):
+        *_, last = one.text.split("\n")
+        bucket = one.query.split()[0].lower()
+        assert last == "Output:"
+        assert classify(f" aws s3 mb s3://bucket-for-{bucket} --region ap-northeast-1") == "same"
+
+
+def test_records_are_read_back() -> None:
+    for one in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
+        assert read_aws(aws_record(one)) == one
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("examples", "Sato Tamotsu", "examples must be a list"),
+        ("examples", [], "examples must be"),
+        ("examples", [1], "examples must be"),
+        ("examples", [" "], "examples must be"),
+        ("query", "", "query must be"),
+        ("query", None, "query must be"),
+        ("origin", "french", "origin is 'french'"),
+        ("origin", [], "origin is"),
+        ("followup", "False", "followup must be true or false"),
+        ("seed", "3", "seed must be"),
+        ("seed", True, "seed must be"),
+        ("prompt", "Write", "prompt is not what"),
+    ],
+)
+def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read_aws(aws_record(PROMPT) | {field: value})
+
+
+def test_missing_fields_are_named() -> None:
+    for field in ("id", "examples", "query", "origin", "followup", "seed"):
+        record = aws_record(PROMPT)
+        del record[field]
+        with pytest.raises(KeyError, match=field):
+            read_aws(record)

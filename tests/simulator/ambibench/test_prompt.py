@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.ambibench.features import FEATURES, FORMATS, KINDS
+from simulator.ambibench.generation import draw_instruction, draw_multiple
+from simulator.ambibench.prompt import (
+    Example,
+    Prompt,
+    asked_text,
+    check_prompt,
+    completion,
+    consistent,
+    label_offsets,
+    scored_positions,
+    shown_text,
+    whole_text,
+)
+from simulator.ambibench.prompt_text import (
+    AmbiguousTextError,
+    TextError,
+    is_grouped,
+    likely_setting,
+    parse_text,
+    prompt_from_text,
+)
+from simulator.ambibench.rows import read_item
+from simulator.errors import InputError
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"
+needs_published = pytest.mark.skipif(
+    not PUBLISHED.is_file(), reason=f"published prompts not found at {PUBLISHED}; set ASKBACK_SHARED"
+)
+HEAD = "Output 'X' if the sentence contains a [category withheld] and 'Y' otherwise."
+EXAMPLES = (
+    Example("The worm is in the canyon.", False, False, "Y"),
+    Example("The critic is in the courtroom.", True, True, "X"),
+    Example("The duck is in the house.", False, True, "X"),
+)
+prompts = st.builds(
+    draw_multiple,
+    st.integers(0, 2**31 - 1),
+    st.sampled_from(FEATURES),
+    st.sampled_from(FORMATS),
+    st.sampled_from(KINDS),
+    length=st.integers(1, 20),
+)
+
+
+def made(form: str, **changes: Any) -> Prompt:
+    base: dict[str, Any] = {
+        "id": "p",
+        "setting": "instruction",
+        "pair": "subject_location",
+        "salient": "location",
+        "x_is": True,
+        "kind": "uninformative",
+        "instruction": HEAD,
+        "examples": EXAMPLES,
+        "seed": 1,
+    }
+    return Prompt(**(base | {"format": form} | changes))
+
+
+def records() -> list[tuple[str, dict[str, Any]]]:
+    if not PUBLISHED.is_file():
+        return []
+    document = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return [(name, one) for name, group in document.items() for one in group["prompts"]]
+
+
+def test_the_arrow_format() -> None:
+    prompt = made("arrow")
+    text = (
+        f"{HEAD}\nThe worm is in the canyon.\n>Y\nThe critic is in the courtroom.\n>X\n"
+        "The duck is in the house.\n>X"
+    )
+    assert whole_text(prompt) == text
+    assert shown_text(prompt, 1) == f"{HEAD}\nThe worm is in the canyon.\n>"
+    assert shown_text(prompt, 3) == text[:-1]
+    assert completion(prompt, 3) == "X"
+
+
+def test_the_qa_format() -> None:
+    prompt = made("qa")
+    text = (
+        f"{HEAD}\nQ: The worm is in the canyon.\nA: Y\nQ: The critic is in the courtroom.\nA: X\n"
+        "Q: The duck is in the house.\nA: X"
+    )
+    assert whole_text(prompt) == text
+    assert shown_text(prompt, 1) == f"{HEAD}\nQ: The worm is in the canyon.\nA:"
+    assert shown_text(prompt, 3) == text[:-2]
+    assert completion(prompt, 1) == " Y"
+
+
+@given(prompts)
+def test_cuts_labels_and_offsets_agree(prompt: Prompt) -> None:
+    text, offsets = whole_text(prompt), label_offsets(prompt)
+    assert len(offsets) == len(prompt.examples)
+    for k, (offset, example) in enumerate(zip(offsets, prompt.examples, strict=True), start=1):
+        shown = shown_text(prompt, k)
+        assert text[offset] == example.label
+        assert shown == text[:offset].rstrip(" ")
+        assert shown + completion(prompt, k) == text[: offset + 1]
+        assert not shown.endswith((" ", "\n"))
+        # Prompts are prefix-consistent: k examples are k - 1 examples plus one.
+        assert whole_text(replace(prompt, examples=prompt.examples[:k])) == text[: offset + 1]
+    assert not text.endswith("\n") and "\n\n" not in text
+    assert offsets[-1] == len(text) - 1
+
+
+@given(prompts)
+def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
+    text = whole_text(prompt)
+    parsed = parse_text(text)
+    assert (parsed.format, parsed.kind, parsed.instruction) == (
+        prompt.format,
+        prompt.kind,
+        prompt.instruction,
+    )
+    assert parsed.sentences == tuple(example.sentence for example in prompt.examples)
+    assert parsed.labels == tuple(example.label for example in prompt.examples)
+    assert prompt.pair in parsed.pairs
+    assert prompt.hypothesis in parsed.hypotheses
+    if prompt.kind != "informative":
+        mine = [one for one in parsed.hypotheses if one.pair == prompt.pair]
+        assert tuple(mine) == consistent(prompt.pair, prompt.examples)
+    again = prompt_from_text(
+        text, id=prompt.id, task=prompt.hypothesis, setting=prompt.setting, seed=prompt.seed
+    )
+    assert again == prompt
+
+
+@given(prompts, st.integers(1, 20))
+def test_a_cut_text_lacks_its_last_label(prompt: Prompt, k: int) -> None:
+    k = min(k, len(prompt.examples))
+    parsed = parse_text(shown_text(prompt, k))
+    assert len(parsed.sentences) == k
+    assert len(parsed.labels) == k - 1
+    with pytest.raises(InputError, match="the last label is missing"):
+        prompt_from_text(shown_text(prompt, k), id="x")
+
+
+def test_an_ambiguous_text_names_what_fits() -> None:
+    text = f"{HEAD}\nThe worm is in the canyon.\n>Y\nThe critic is in the courtroom.\n>X"
+    with pytest.raises(AmbiguousTextError) as caught:
+        prompt_from_text(text, id="x")
+    assert "subject (human is X), or location (indoor is X)" in str(caught.value)
+    assert [one.feature for one in caught.value.hypotheses] == ["subject", "location"]
+    # Until a sentence tells, even the pair may be open.
+    assert parse_text(f"{HEAD}\nThe critic is in the theatre.\n>X").pairs == (
+        "subject_location",
+        "propn_negation",
+    )
+
+
+def test_a_question_after_the_prompt_is_told_from_examples() -> None:
+    prompt = made("qa", setting="verbalise", question="What is the [category withheld]?")
+    assert asked_text(prompt) == f"{whole_text(prompt)}\nWhat is the [category withheld]?"
+    assert parse_text(asked_text(prompt)).question == prompt.question
+    assert prompt_from_text(asked_text(prompt), id="p", seed=1) == prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("Hello", 1, "no instruction"),
+        (HEAD, 1, "an example is a line"),
+        (f"{HEAD}\nThe worm is in the canyon.", 2, "an example is a line"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>Z", 3, "no label in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n> X", 3, "no label in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>\nThe worm is in the canyon.\n>X", 3, "no label"),
+        (
+            f"{HEAD}\nThe worm is in the canyon.\nA: X\nQ: The worm is in the canyon.\nA: X",
+            2,
+            "no sentence in",
+        ),
+        (f"{HEAD}\nQ: The worm is in the canyon.\nA:X", 3, "no label in the format qa"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>X\n", 4, "no sentence in the format arrow"),
+        (f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.", 4, "no line for the label"),
+        (f"{HEAD}\nThe worm is in the can.\n>X", 2, "outside the templates"),
+        (
+            "Output 'X' if the sentence contains a male pronoun and 'Y' otherwise.\n"
+            "She is in the house with the pope.\n>X",
+            1,
+            "contradicts",
+        ),
+    ],
+)
+def test_a_bad_line_is_named(text: str, line: int, problem: str) -> None:
+    with pytest.raises(TextError, match=problem) as caught:
+        parse_text(text)
+    assert caught.value.line == line
+
+
+def test_sentences_and_labels_that_do_not_go_together() -> None:
+    mixed = f"{HEAD}\nThe worm is in the canyon.\n>X\nHe is in the house with the pope.\n>X"
+    with pytest.raises(InputError, match="not all of one pair"):
+        parse_text(mixed)
+    with pytest.raises(InputError, match="follow no feature of subject_location"):
+        parse_text(f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.\n>Y")
+
+
+def test_which_labels_are_scored() -> None:
+    assert scored_positions(made("qa")) == (3,)
+    assert scored_positions(made("qa", setting="ft_train")) == (3,)
+    for setting in ("multiple", "wug", "ft_eval"):
+        assert scored_positions(made("qa", setting=setting)) == (1, 2, 3)
+    assert scored_positions(made("qa", setting="verbalise")) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"examples": (Example("The worm is here.", False, False, "Y"),)}, "example 1: .*no sentence"),
+        (
+            {"examples": (Example("The worm is in the canyon.", True, False, "Y"),)},
+            "example 1: .*coded otherwise",
+        ),
+        (
+            {"examples": (*EXAMPLES[:2], replace(EXAMPLES[2], label="Y"))},
+            "example 3: the label Y does not follow",
+        ),
+        ({"salient": "subject"}, "example 3: the label X does not follow subject, human labelled X"),
+        ({"kind": "wug"}, "its instruction is uninformative, not wug"),
+        (
+            {
+                "kind": "informative",
+                "instruction": HEAD.replace("[category withheld]", "reference to a human"),
+                "examples": EXAMPLES[:2],
+            },
+            "tells another task",
+        ),
+    ],
+)
+def test_prompts_that_contradict_themselves(changes: dict[str, Any], problem: str) -> None:
+    check_prompt(made("qa"))
+    with pytest.raises(InputError, match=problem):
+        check_prompt(made("qa", **changes))
+
+
+def test_settings_are_told_from_form() -> None:
+    assert likely_setting("uninformative", EXAMPLES) == "instruction"
+    assert likely_setting("informative", EXAMPLES[:2]) == "multiple"
+    assert likely_setting("wug", EXAMPLES[:2]) == "wug"
+    assert likely_setting("uninformative", EXAMPLES, "What?") == "verbalise"
+    assert not is_grouped([(True, True), (True, True), (True, False)])
+    assert not is_grouped([(True, True), (False, False), (True, True)])
+
+
+@needs_published
+@pytest.mark.parametrize("number", range(140))
+def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
+    group, record = records()[number]
+    prompt = read_item({**record, "id": "p"}, "p")
+    assert isinstance(prompt, Prompt)
+    check_prompt(prompt)
+    assert whole_text(prompt) == record["prompt"]
+    parsed = parse_text(record["prompt"])
+    assert (parsed.format, parsed.instruction) == (record["format"], record["instruction"])
+    assert parsed.sentences == tuple(one["sentence"] for one in record["examples"])
+    assert parsed.labels == tuple(one["label"] for one in record["examples"])
+    assert prompt.hypothesis in parsed.hypotheses
+    if len(parsed.hypotheses) == 1:
+        again = prompt_from_text(record["prompt"], id="p", setting=prompt.setting)
+        assert again.salient == record["salient_task"]
+        assert again.pair == record["construction_type"]
+        coded = [(one.a, one.b) for one in again.examples]
+        assert coded == [(one["task_a"], one["task_b"]) for one in record["examples"]]
+    else:
+        # Three examples or fewer can fit two tasks; so does no prompt that is meant to tell.
+        assert group in ("4.4_finetune_ambiguous", "4.4_finetune_control")
+        assert set(parsed.hypotheses) >= set(consistent(prompt.pair, prompt.examples))
+    if "finetune_prompt" in record:
+        last = len(prompt.examples)
+        assert shown_text(prompt, last) == record["finetune_prompt"]
+        assert completion(prompt, last) == record["finetune_completion"]
+
+
+@given(st.integers(0, 2**31 - 1), st.sampled_from(FEATURES), st.sampled_from(FORMATS))
+def test_two_groups_and_a_query_always_tell_the_task(seed: int, feature: str, form: str) -> None:
+    prompt = draw_instruction(seed, feature, form)
+    assert parse_text(whole_text(prompt)).hypotheses == (prompt.hypothesis,)
+    assert len(consistent(prompt.pair, prompt.examples[:2])) == 2
+    assert prompt_from_text(whole_text(prompt), id=prompt.id, seed=seed) == prompt

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.ambibench.features import FEATURES, FORMATS, KINDS
+from simulator.ambibench.generation import (
+    draw_multiple,
+    generate_aws,
+    generate_evaluation,
+    generate_finetune,
+    generate_instruction,
+    generate_multiple,
+    generate_verbalise,
+)
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.rows import item_from_row, item_record, item_row, read_item
+from simulator.errors import InputError
+
+
+def of_every_setting() -> list[Any]:
+    return [
+        *generate_instruction(0, "informative", per_cell=1, location_word="location"),
+        *generate_multiple(0, "wug", per_cell=1),
+        *generate_finetune(0, "subject_location", "control")[:5],
+        *generate_evaluation(0, "propn_negation", per_cell=1),
+        *generate_verbalise(0, per_cell=1),
+        *generate_aws(0, per_name=1, followup=True),
+    ]
+
+
+def test_items_of_every_setting_survive_the_log() -> None:
+    for item in of_every_setting():
+        row = item_row(item)
+        assert (row.benchmark, row.name, row.language) == ("ambibench", item.id, "en")
+        assert item_from_row(replace(row, data=json.loads(json.dumps(row.data)))) == item
+
+
+def test_rows_differ_where_items_do() -> None:
+    items = of_every_setting()
+    assert len({item_row(item).hash for item in items}) == len(items)
+
+
+@given(
+    st.integers(0, 2**31 - 1),
+    st.sampled_from(FEATURES),
+    st.sampled_from(FORMATS),
+    st.sampled_from(KINDS),
+    st.integers(1, 20),
+)
+def test_a_record_needs_only_the_published_fields(
+    seed: int, feature: str, form: str, kind: str, length: int
+) -> None:
+    prompt = draw_multiple(seed, feature, form, kind, length=length)
+    keys = ("format", "construction_type", "instruction", "prompt", "salient_task", "examples")
+    record = {key: item_record(prompt)[key] for key in keys}
+    found = read_item(record, "file:3")
+    assert isinstance(found, Prompt)
+    assert (found.id, found.seed) == ("file:3", 0)
+    assert (found.hypothesis, found.examples, found.kind) == (prompt.hypothesis, prompt.examples, prompt.kind)
+
+
+ITEM = draw_multiple(1, "propn", "qa", length=4)
+ONE = item_record(ITEM)["examples"][0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("construction_type", "cats_dogs", "construction_type is 'cats_dogs'"),
+        ("construction_type", None, "construction_type is None"),
+        ("salient_task", "subject", "salient_task is 'subject'"),
+        ("format", "xml", "format is 'xml'; it must be one of arrow, qa"),
+        ("format", ["qa"], "format is"),
+        ("setting", "4.3", "setting is '4.3'"),
+        ("polarity", "They", "propn is proper or common"),
+        ("polarity", None, "polarity must be a string"),
+        ("instruction", "Say X.", "instruction: 'Say X.' is no instruction"),
+        ("instruction", 3, "instruction must be a string"),
+        ("instruction_kind", "informed", "instruction_kind is 'informed'"),
+        ("seed", "1", "seed must be a whole number"),
+        ("seed", 1.5, "seed must be a whole number"),
+        ("fold", "x", "fold is 'x'"),
+        ("ft_variant", "x", "ft_variant is 'x'"),
+        ("id", 7, "id must be a string"),
+        ("question", 7, "question must be a string"),
+        ("prompt", "Output", "prompt is not what"),
+        ("finetune_prompt", "Output", "finetune_prompt is not what"),
+        ("finetune_completion", "X", "finetune_completion is not what"),
+        ("n_examples", 3, "n_examples is not what"),
+        ("examples", [], "examples must be a list, and not empty"),
+        ("examples", {"a": 1}, "examples must be a list"),
+        ("examples", [3], "example 1: must be an object"),
+        ("examples", [{"sentence": "x"}], "example 1: the field 'task_a' is missing"),
+        ("examples", [ONE, ONE | {"task_a": "False"}], "example 2: task_a and task_b must be true or false"),
+        ("examples", [ONE | {"task_b": 1}], "example 1: task_a and task_b must be true or false"),
+        ("examples", [ONE | {"label": "x"}], "example 1: label is 'x'"),
+        ("examples", [ONE | {"sentence": None}], "example 1: sentence must be a string"),
+    ],
+)
+def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
+    record = item_record(ITEM)
+    if field.startswith("finetune"):
+        assert record["setting"] == "multiple"
+    with pytest.raises(InputError, match=f"^f.jsonl:1: {problem}"):
+        read_item(record | {field: value}, "f.jsonl:1")
+
+
+@pytest.mark.parametrize("field", ["construction_type", "salient_task", "format", "instruction", "examples"])
+def test_missing_fields_are_named(field: str) -> None:
+    record = item_record(ITEM)
+    del record[field]
+    with pytest.raises(InputError, match=f"^f.jsonl:1: the field '{field}' is missing"):
+        read_item(record, "f.jsonl:1")
+
+
+def test_labels_that_follow_no_polarity_are_refused() -> None:
+    record = item_record(ITEM)
+    del record["polarity"], record["prompt"]
+    record["examples"] = [ONE | {"label": "X"}, ONE | {"label": "Y"}]
+    with pytest.raises(InputError, match="salient_task: the labels do not follow propn"):
+        read_item(record, "here")
+
+
+def test_a_finetuning_record_says_that_it_is_one() -> None:
+    record = item_record(ITEM)
+    cut = record["prompt"][: -len(" X")]
+    del record["setting"]
+    found = read_item(record | {"finetune_prompt": cut, "finetune_completion": record["prompt"][-2:]}, "x")
+    assert isinstance(found, Prompt)
+    assert found.setting == "ft_train"
