@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.data import Draw, generate_items
+from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text, write_lines
 from simulator.ambibench.generation import Control, Design, Question, Spelling
@@ -92,7 +92,9 @@ def generate_command(
             items = everything(seed)
         elif setting in SETTINGS:
             chosen: Setting = next(one for one in SETTINGS if one == setting)
-            items = generate_items(chosen, kind=kind, fold=fold, variant=variant, draw=draw)
+            items = load_items(
+                setting=chosen, kind=kind, format=format, fold=fold, variant=variant, draw=draw
+            )
         else:
             raise InputError(f"setting {setting!r}: must be one of {', '.join(SETTINGS)}, all")
         kept = [

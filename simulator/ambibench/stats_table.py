@@ -91,9 +91,7 @@ def _verdict(found: Statistics) -> list[Text]:
         lines.append(_line(False, f"{found.miscoded} examples are coded otherwise than their sentences say"))
     if found.oracle:
         spelled = ", ".join(f"{value:g} {kind}" for kind, value in found.oracle.items())
-        lines.append(
-            _line(found.oracle_agrees, f"C2.oracle_4.2: {spelled} (0.5 uninformative, 1 informative)")
-        )
+        lines.append(_line(found.oracle_agrees, f"C2.oracle_4.2: {spelled}"))
     tested = f" ({found.tested} prompts with different sentences)" if found.tested < found.prompts else ""
     tests = f"{len(found.checks) - len(found.failed)} of {len(found.checks)} tests pass{tested}"
     lines.append(_line(not found.failed, tests))
