@@ -43,7 +43,7 @@ class Tokenised(NamedTuple):
 
 
 def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
-    """`text` as tokens of which one begins at each of `offsets`, blanks before it aside, and ends with a word.
+    """`text` as tokens, of which one begins at each of `offsets` (blanks before it aside), within its word.
 
     Args:
         tokenizer: a fast tokenizer of transformers.
