@@ -66,10 +66,12 @@ def plain_means(results: Results, measures: Sequence[Measure], by: Sequence[Name
     A mean is None where no trial has a value.
     """
     everywhere = np.ones(len(results), dtype=bool)
-    return {
-        levels: (len(at), *(_plain(results.numbers[measure][at]) for measure in measures))
-        for levels, at in groups(results, by, everywhere)
-    }
+    levels, order, starts = _sorted_groups(results, by, everywhere)
+    if not levels:
+        return {}
+    counts = np.diff([*starts, len(order)])
+    columns = [_plain(results.numbers[measure][order], starts) for measure in measures]
+    return {group: (int(n), *values) for group, n, *values in zip(levels, counts, *columns, strict=True)}
 
 
 def split(found: Means) -> dict[str, dict[str, Interval]]:
@@ -96,17 +98,26 @@ def longest(results: Results) -> int:
 
 def groups(results: Results, by: Sequence[Name], among: Mask) -> Iterator[tuple[tuple[str, ...], Codes]]:
     """The trials of each group: its levels, and where its trials are; groups in the order of the levels."""
+    levels, order, starts = _sorted_groups(results, by, among)
+    yield from zip(levels, np.split(order, starts[1:]), strict=True) if levels else ()
+
+
+def _sorted_groups(
+    results: Results, by: Sequence[Name], among: Mask
+) -> tuple[list[tuple[str, ...]], Codes, Codes]:
+    """The groups' levels, all trials with those of a group beside each other, and where each group starts."""
     factors = [results.factors[name] for name in by]
     kept = np.flatnonzero(among & np.logical_and.reduce([factor.codes >= 0 for factor in factors]))
+    shape = [len(factor.levels) for factor in factors]
     if not len(kept):
-        return
-    whole = np.stack([factor.codes[kept] for factor in factors], axis=1)
-    found, which = np.unique(whole, axis=0, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(found)))
-    for codes, at in zip(found, np.split(order, ends[:-1]), strict=True):
-        levels = tuple(factor.levels[code] for factor, code in zip(factors, codes, strict=True))
-        yield levels, kept[at]
+        return [], kept, kept
+    place = np.ravel_multi_index([factor.codes[kept] for factor in factors], shape)
+    order = np.argsort(place, kind="stable")
+    ordered = place[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    codes = np.stack(np.unravel_index(ordered[starts], shape), axis=1).tolist()
+    levels = [tuple(factor.levels[code] for factor, code in zip(factors, row, strict=True)) for row in codes]
+    return levels, kept[order], starts
 
 
 def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
@@ -119,7 +130,10 @@ def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
     """
     sums, counts = _by_unit(values, units)
     drawn = draws(len(sums), seed)
-    return _interval(float(sums.sum() / counts.sum()), drawn @ sums / (drawn @ counts), len(values))
+    # Where all units have as many trials, as they have at a given k, so has every resample.
+    even = (counts == counts[0]).all()
+    bottom = counts.sum() if even else drawn @ counts
+    return _interval(float(sums.sum() / counts.sum()), drawn @ sums / bottom, len(values))
 
 
 @lru_cache(maxsize=16)
@@ -145,9 +159,12 @@ def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> In
     return _interval(value, np.nanmean(at_levels, axis=1), len(values))
 
 
-def _plain(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+def _plain(values: Floats, starts: Codes) -> list[float | None]:
+    """The mean of each stretch of values, NaN left out."""
+    known = ~np.isnan(values)
+    counts = np.add.reduceat(known.astype(float), starts)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts)
+    return [total / n if n else None for total, n in zip(sums.tolist(), counts.tolist(), strict=True)]
 
 
 def _by_unit(values: Floats, units: Codes) -> tuple[Floats, Floats]:

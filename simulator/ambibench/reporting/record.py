@@ -5,10 +5,11 @@ A report needs nothing but such records, wherever they come from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
@@ -18,7 +19,13 @@ from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.score import ScoreMode, read_reply
 
 ActorKind = Literal["human", "model", "oracle"]
-TEXT_SETTINGS: tuple[Setting, ...] = ("verbalise", "aws")
+TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
+
+
+_READ: Final = ("answer", "normalised", "correct", "valid", "tie", "p_x", "p_y", "p_valid")
+_SHARES: Final = ("correct", "p_x", "p_y", "p_valid", "oracle_p")
+# Sums of exponentials may reach past 1 by a rounding.
+_ROUNDED: Final = 1e-6
 
 
 def _pairs(table: Any) -> Any:
@@ -26,16 +33,16 @@ def _pairs(table: Any) -> Any:
     return list(table.items()) if isinstance(table, dict) else table
 
 
-class Shown(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """A labelled example that was seen before the trial."""
-
-    model_config = ConfigDict(frozen=True)
 
     sentence: str
     label: str
 
 
-class TrialRecord(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord:
     """One answer that was due, with all that is known of it.
 
     Attributes:
@@ -70,7 +77,7 @@ class TrialRecord(BaseModel):
     """
 
     # A probability of 0 has the logarithm -inf, which JSON knows as a text only.
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore", ser_json_inf_nan="strings")
 
     run_id: str = ""
     software_version: str | None = None
@@ -124,39 +131,37 @@ class TrialRecord(BaseModel):
     origin: str | None = None
     second_name: bool | None = None
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        """What a report cannot do without, by setting."""
-        if self.setting == "aws":
-            self._need("origin", "second_name")
-            self._one_of("origin", origins())
-            self._one_of("category", REGIONS)
-        else:
-            self._need("salient_feature", "format")
-        if self.setting == "verbalise":
-            self._one_of("category", CATEGORIES)
-        if self.setting not in TEXT_SETTINGS:
-            self._need("instruction_kind", "k", "gold")
-            if self.correct is None and self.top_logprobs is None and self.raw_answer is None:
-                raise ValueError("one of the fields correct, top_logprobs and raw_answer is needed")
-        if self.correct is not None and not 0 <= self.correct <= 1:
-            raise ValueError(f"correct is {self.correct}, not from 0 to 1")
-        if None not in (self.pair, self.salient_feature) and self.pair != self.of_pair:
-            raise ValueError(f"the feature {self.salient_feature} does not belong to the pair {self.pair}")
-        return self
-
-    def _need(self, *names: str) -> None:
-        if missing := [name for name in names if getattr(self, name) is None]:
-            raise ValueError(f"the setting {self.setting} needs the field {missing[0]}")
-
-    def _one_of(self, name: str, known: Sequence[str]) -> None:
-        if getattr(self, name) not in (None, *known):
-            raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
-
     @property
     def of_pair(self) -> Pair | None:
         """The pair of the salient feature."""
         return None if self.salient_feature is None else pair_of(self.salient_feature)
+
+
+_ADAPTER: Final = TypeAdapter(TrialRecord)
+
+
+def read_record(fields: Mapping[str, Any]) -> TrialRecord:
+    """A record out of a JSON object.
+
+    Raises:
+        pydantic.ValidationError: if a field is missing or of another type.
+        ValueError: if something is missing that a report cannot do without.
+    """
+    record = _ADAPTER.validate_python(fields)
+    _check(record)
+    return record
+
+
+def record_json(record: TrialRecord) -> str:
+    """The record as one line of JSON, every field in it."""
+    return _ADAPTER.dump_json(record).decode()
+
+
+def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
+    """The fields of a record that say how an answer is read; see `score.read_reply`."""
+    read = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
+    fields = {name: read[name] for name in _READ}
+    return {**fields, "score_mode": read["mode"]}
 
 
 def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
@@ -172,22 +177,21 @@ def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None
         The same record where nothing can be read again: free text, or an answer without its raw form.
     """
     if record.setting == "aws" and record.category is None and record.raw_answer is not None:
-        return record.model_copy(update={"category": classify(record.raw_answer)})
+        return replace(record, category=classify(record.raw_answer))
     known = record.correct is not None and record.valid is not None
     if record.gold is None or (known and mode is None and tie is None):
         return record
     if record.top_logprobs is None and record.raw_answer is None:
         return record
-    read = read_reply(
+    read = read_fields(
         record.raw_answer or "",
         record.top_logprobs,
         record.gold,
-        lower=record.actor_kind == "human",
+        person=record.actor_kind == "human",
         mode=mode or _noted(record),
         tie=tie or "wrong",
     )
-    fields = {name: value for name, value in read.items() if name not in ("strict", "mode")}
-    return record.model_copy(update={**fields, "score_mode": read["mode"]})
+    return replace(record, **read)
 
 
 def strict(record: TrialRecord) -> float | None:
@@ -198,3 +202,36 @@ def strict(record: TrialRecord) -> float | None:
 def _noted(record: TrialRecord) -> Mode:
     mode = record.score_mode
     return "strip" if mode is None or mode == "text" else mode
+
+
+def _check(record: TrialRecord) -> None:
+    """What a report cannot do without, by setting."""
+    if record.setting == "aws":
+        _need(record, "origin", "second_name")
+        _one_of(record, "origin", origins())
+        _one_of(record, "category", REGIONS)
+    else:
+        _need(record, "salient_feature", "format")
+    if record.setting == "verbalise":
+        _one_of(record, "category", CATEGORIES)
+    if record.setting not in TEXT_SETTINGS:
+        _need(record, "instruction_kind", "k", "gold")
+        if record.correct is None and record.top_logprobs is None and record.raw_answer is None:
+            raise ValueError("one of the fields correct, top_logprobs and raw_answer is needed")
+    for name in _SHARES:
+        value = getattr(record, name)
+        if value is not None and not -_ROUNDED <= value <= 1 + _ROUNDED:
+            raise ValueError(f"the field {name!r} is {value}, not from 0 to 1")
+    if None not in (record.pair, record.salient_feature) and record.pair != record.of_pair:
+        raise ValueError(f"the feature {record.salient_feature} does not belong to the pair {record.pair}")
+
+
+def _need(record: TrialRecord, *names: str) -> None:
+    if missing := [name for name in names if getattr(record, name) is None]:
+        raise ValueError(f"the setting {record.setting} needs the field {missing[0]!r}")
+
+
+def _one_of(record: TrialRecord, name: str, known: Sequence[str]) -> None:
+    value = getattr(record, name)
+    if value not in (None, *known):
+        raise ValueError(f"the field {name!r} is {value!r}; it must be one of {', '.join(known)}")

@@ -15,15 +15,22 @@ from pydantic import ValidationError
 
 from logs import LogReader, Played
 from logs.rows import Ending, Episode, Turn
-from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.labels import MODES, Mode, Tie
-from simulator.ambibench.oracle import Belief, beliefs
+from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.playing import PARTICIPANT
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.reporting.record import ActorKind, Shown, TrialRecord, scored
+from simulator.ambibench.prompt import Prompt, asked_text, label_offsets, scored_positions, whole_text
+from simulator.ambibench.reporting.record import (
+    ActorKind,
+    Shown,
+    TrialRecord,
+    read_fields,
+    read_record,
+    record_json,
+)
 from simulator.ambibench.rows import BENCHMARK, item_from_row
-from simulator.ambibench.trials import Item, Trial, trials
+from simulator.ambibench.trials import Item
 from simulator.errors import InputError
 
 PERSON: Final = "person"
@@ -33,12 +40,16 @@ _ORACLE: Final = "offline/oracle"
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """An item with what is the same however often it is played."""
+    """What is the same of an item however often it is played.
+
+    Attributes:
+        fields: of every trial.
+        labels: of the trial at each position; of free text at 1.
+    """
 
     item: Item
-    trials: Mapping[int, Trial]
-    beliefs: tuple[Belief, ...]
     fields: Mapping[str, Any]
+    labels: Mapping[int, Mapping[str, Any]]
 
 
 def trials_of_runs(
@@ -59,14 +70,20 @@ def trials_of_runs(
         InputError: if one is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    return tuple(record for run in dict.fromkeys(runs) for record in _of_run(reader, run, mode, tie))
+    asked: dict[str, _Asked] = {}
+    return tuple(record for run in dict.fromkeys(runs) for record in _of_run(reader, run, asked, mode, tie))
 
 
-def _of_run(reader: LogReader, run_id: str, mode: Mode | None, tie: Tie | None) -> Iterator[TrialRecord]:
+def _of_run(
+    reader: LogReader, run_id: str, asked: dict[str, _Asked], mode: Mode | None, tie: Tie | None
+) -> Iterator[TrialRecord]:
+    """The trials of a run; `asked` keeps the items for the runs after it."""
     run = reader.run(run_id)
     if run.benchmark != BENCHMARK:
         raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
-    asked = {row.hash: _asked(item_from_row(row)) for row in reader.items(run_id)}
+    for row in reader.items(run_id):
+        if row.hash not in asked:
+            asked[row.hash] = _asked(item_from_row(row))
     endings = reader.endings(run_id)
     categories = settled(reader.judgments(run_id=run_id, kind=KIND))
     of_run = {"run_id": run_id, "software_version": run.config.get("software_version")}
@@ -95,23 +112,31 @@ def _of_episode(
 ) -> Iterator[TrialRecord]:
     episode = played.episode
     of_episode = {**of_run, **_actor(episode), **_session(played)}
-    before: str | list[Shown] | None = None
+    person, before = of_episode["actor_kind"] == "human", None
     for turn in played.turns:
-        kind = turn.payload.get("kind")
-        if kind not in ("answer", "text"):
+        payload = turn.payload
+        if payload.get("kind") not in ("answer", "text"):
             continue
-        if kind == "answer":
-            fields = _label_fields(asked, turn, before)
+        fields = {**asked.fields, **of_episode, **_turn_fields(turn), **asked.labels[payload.get("k", 1)]}
+        if payload["kind"] == "answer":
+            noted: Mode = payload["score_mode"] if payload.get("score_mode") in MODES else "strip"
+            table = _table(payload.get("table"))
+            fields |= {"top_logprobs": table} | read_fields(
+                turn.text,
+                table,
+                fields["gold"],
+                person=person,
+                mode=mode or noted,
+                tie=tie or payload.get("tie_rule", "wrong"),
+            )
+        elif fields["setting"] == "aws":
+            fields["category"] = classify(turn.text)
         else:
-            fields = _text_fields(asked, turn, categories.get(episode.id))
-        before = fields["trial_id"]
-        record = TrialRecord(**{**asked.fields, **of_episode, **_turn_fields(turn), **fields})
-        noted = turn.payload.get("score_mode")
-        yield scored(
-            record,
-            mode or (noted if noted in MODES else "strip"),
-            tie or turn.payload.get("tie_rule", "wrong"),
-        )
+            fields["category"] = categories.get(episode.id)
+        if before is not None:
+            fields["history"] = before
+        before = fields["trial_id"] = f"{episode.id}:{payload.get('k', 1)}"
+        yield TrialRecord(**fields)
 
 
 def _actor(episode: Episode) -> dict[str, Any]:
@@ -147,40 +172,38 @@ def _turn_fields(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _label_fields(asked: _Asked, turn: Turn, before: str | list[Shown] | None) -> dict[str, Any]:
-    item, k = asked.item, turn.payload["k"]
-    assert isinstance(item, Prompt)
-    example, belief = item.examples[k - 1], asked.beliefs[k - 1]
-    text = asked.trials[k].text
-    return {
-        "trial_id": f"{turn.episode_id}:{k}",
-        "k": k,
-        "sentence": example.sentence,
-        "feature_a": example.a,
-        "feature_b": example.b,
-        "gold": example.label,
-        "history": before or _seen(item, k - 1),
-        "prompt_text": text,
-        "prompt_sha256": sha256(text.encode()).hexdigest(),
-        "top_logprobs": turn.payload.get("table"),
-        "oracle_p": belief.p_gold,
-        "oracle_identified": belief.identified,
-    }
+def _table(table: list[list[Any]] | None) -> list[tuple[str, float]] | None:
+    return None if table is None else [(token, logprob) for token, logprob in table]
 
 
-def _text_fields(asked: _Asked, turn: Turn, category: str | None) -> dict[str, Any]:
-    item, text = asked.item, asked.trials[1].text
-    fields = {
-        "trial_id": f"{turn.episode_id}:{turn.number}",
-        "prompt_text": text,
-        "prompt_sha256": sha256(text.encode()).hexdigest(),
-        "category": category,
-    }
-    if isinstance(item, Prompt):
-        return {**fields, "history": _seen(item, len(item.examples))}
-    lines = text.splitlines()
+def _label_fields(item: Prompt) -> dict[int, dict[str, Any]]:
+    """Of each position that is asked for."""
+    text, offsets, thought = whole_text(item), label_offsets(item), beliefs(item)
+    found = {}
+    for k in scored_positions(item):
+        example, belief = item.examples[k - 1], thought[k - 1]
+        found[k] = {
+            "k": k,
+            "sentence": example.sentence,
+            "feature_a": example.a,
+            "feature_b": example.b,
+            "gold": example.label,
+            "history": _seen(item, k - 1),
+            "oracle_p": belief.p_gold,
+            "oracle_identified": belief.identified,
+            **_text_fields(text[: offsets[k - 1]].rstrip(" ")),
+        }
+    return found
+
+
+def _text_fields(text: str) -> dict[str, Any]:
+    return {"prompt_text": text, "prompt_sha256": sha256(text.encode()).hexdigest()}
+
+
+def _aws_label_fields(item: AwsPrompt) -> dict[str, Any]:
+    lines = item.text.splitlines()
     seen = [Shown(sentence=lines[at], label=lines[at + 1]) for at in range(1, len(lines) - 2, 2)]
-    return {**fields, "history": seen, "sentence": lines[-2]}
+    return {"history": seen, "sentence": lines[-2], **_text_fields(item.text)}
 
 
 def _seen(item: Prompt, count: int) -> list[Shown]:
@@ -188,10 +211,12 @@ def _seen(item: Prompt, count: int) -> list[Shown]:
 
 
 def _asked(item: Item) -> _Asked:
-    by_k = {trial.k: trial for trial in trials(item)}
     if isinstance(item, AwsPrompt):
-        return _Asked(item, by_k, (), _aws_fields(item))
-    return _Asked(item, by_k, beliefs(item), _prompt_fields(item))
+        return _Asked(item, _aws_fields(item), {1: _aws_label_fields(item)})
+    if item.setting == "verbalise":
+        fields = {"history": _seen(item, len(item.examples)), **_text_fields(asked_text(item))}
+        return _Asked(item, _prompt_fields(item), {1: fields})
+    return _Asked(item, _prompt_fields(item), _label_fields(item))
 
 
 def _prompt_fields(item: Prompt) -> dict[str, Any]:
@@ -232,7 +257,7 @@ def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
     Raises:
         InputError: if it cannot be written.
     """
-    lines = [record.model_dump_json() + "\n" for record in records]
+    lines = [record_json(record) + "\n" for record in records]
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -277,14 +302,14 @@ def _read(line: str, place: str, run: str) -> TrialRecord:
     if not isinstance(fields, dict):
         raise InputError(f"{place}: must be a JSON object, one trial.")
     try:
-        return TrialRecord.model_validate({"run_id": run, **fields})
+        return read_record({"run_id": run, **fields})
     except ValidationError as error:
         raise InputError(f"{place}: {_told(error)}.") from error
+    except ValueError as error:
+        raise InputError(f"{place}: {error}.") from error
 
 
 def _told(error: ValidationError) -> str:
     first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    said = first["msg"].removeprefix("Value error, ")
-    said = said[:1].lower() + said[1:]
-    return f"the field {where!r}: {said}" if where else said
+    said = first["msg"][:1].lower() + first["msg"][1:]
+    return f"the field {'.'.join(map(str, first['loc']))!r}: {said}"

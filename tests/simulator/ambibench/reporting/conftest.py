@@ -95,7 +95,7 @@ class Desk:
                     language="en",
                     seats={"participant": seat},
                     seed=number,
-                    repeat=repeat,
+                    repeat=number if seat == "person" else repeat,
                     participant_id=f"p{number}" if seat == "person" else None,
                     options={**(options or {}), "study": study},
                 )
