@@ -8,6 +8,7 @@ does when the model is scored.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import Any, Final
 
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import AutoModelForCausalLM, AutoTokenizer, get_linear_schedule_with_warmup
+from transformers import get_linear_schedule_with_warmup
 
 from simulator.ambibench.learn.config import TrainConfig
+from simulator.models.weights import ADAPTER, load_weights
 from simulator.seeds import derive_seed
 
 LOSSES: Final = "curve.json"
@@ -58,6 +60,7 @@ def finetune(
     out: Path,
     config: TrainConfig,
     *,
+    name: str | None = None,
     told: Mapping[str, Any] | None = None,
     tell: Tell = lambda done, loss: None,
 ) -> Curve:
@@ -71,6 +74,7 @@ def finetune(
         records: ``prompt`` and ``completion`` each.
         out: is made; files in it of the same names are replaced.
         config: how.
+        name: of the base, for an adapter to find it by (``local/smollm2``); default: `base`.
         told: further facts for ``askback.json`` (fold, variant, data seed).
         tell: is told the number of updates made and the newest loss of a completion.
 
@@ -78,13 +82,17 @@ def finetune(
         The losses of each update.
     """
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    tokenizer = AutoTokenizer.from_pretrained(base)
-    model = _trainable(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), config)
-    encoded = [encode(tokenizer, record, config.prompt_weight) for record in records]
-    curve = _train(model, encoded, config, tell)
-    model.save_pretrained(out)
-    tokenizer.save_pretrained(out)
-    facts = {"base": base, "examples": len(records), **asdict(config), "rate": config.learning_rate}
+    loaded = load_weights(base, "cuda" if torch.cuda.is_available() else "cpu")
+    encoded = [encode(loaded.tokenizer, record, config.prompt_weight) for record in records]
+    with warnings.catch_warnings():
+        # peft asks for attributes that transformers has renamed; nothing depends on them here.
+        warnings.simplefilter("ignore", FutureWarning)
+        model = _trainable(loaded.model, config)
+        curve = _train(model, encoded, config, tell)
+        model.save_pretrained(out)
+    loaded.tokenizer.save_pretrained(out)
+    _name_base(out, name or base)
+    facts = {"base": name or base, "examples": len(records), **asdict(config), "rate": config.learning_rate}
     _write(out / SETTINGS, {**facts, **(told or {})})
     _write(out / LOSSES, asdict(curve))
     return curve
@@ -120,6 +128,13 @@ def _trainable(model: Any, config: TrainConfig) -> Any:
         r=config.rank, lora_alpha=config.alpha, target_modules="all-linear", task_type="CAUSAL_LM"
     )
     return get_peft_model(model, adapter)
+
+
+def _name_base(folder: Path, name: str) -> None:
+    """Let an adapter say how its base is called rather than where it lay on this machine."""
+    path = folder / ADAPTER
+    if path.is_file():
+        _write(path, {**json.loads(path.read_text(encoding="utf-8")), "base_model_name_or_path": name})
 
 
 def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Tell) -> Curve:
