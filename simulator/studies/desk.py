@@ -15,7 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import Ledger, assignment_row, place_id, read_ledger, read_place, written
+from simulator.studies.ledger import Ledger, assignment_row, place_id, written
 from simulator.studies.people import Person, recognise, took_part_elsewhere
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
@@ -53,6 +53,7 @@ class StudyDesk:
         self._log = log
         self._reader = reader
         self._clock = clock
+        self._ledger = Ledger(reader, study.run_id)
         self._stale_after = timedelta(minutes=study.stale_after_minutes)
         self._lock = asyncio.Lock()
         self._opened = False
@@ -207,7 +208,7 @@ class StudyDesk:
 
     def ledger(self) -> tuple[Place, ...]:
         """Every place given so far, in the order given."""
-        return read_ledger(self._reader, self.study.run_id).places
+        return tuple(map(self._ledger.moved, self._ledger.read()))
 
     def progress(self) -> StudyProgress:
         """Counts by cell and state, times and pay."""
@@ -220,12 +221,11 @@ class StudyDesk:
         participant = person.participant
         while True:
             now = self._clock()
-            places, last = await self._fresh(now)
+            places, number = await self._fresh(now)
             theirs = [place for place in places if place.participant == participant]
             if len(theirs) > len(mine):
                 # Let in by another desk at the same moment.
                 return await self._come_back(theirs)
-            number = last + 1
             cell = choose(
                 self.quota,
                 places,
@@ -290,7 +290,7 @@ class StudyDesk:
         """A new place that goes on from one whose time ran out; None if its cell has no room left."""
         while True:
             now = self._clock()
-            places, last = await self._fresh(now)
+            places, number = await self._fresh(now)
             newest = [place for place in places if place.participant == old.participant][-1]
             if newest.id != old.id:
                 return newest
@@ -298,7 +298,6 @@ class StudyDesk:
                 self.quota, places, old.cell, now=now, stale_after=self._stale_after
             ):
                 return None
-            number = last + 1
             state: State = "started" if old.started_at else "reserved"
             id = place_id(self.study.run_id, number)
             place = replace(old, id=id, number=number, state=state, continues=old.id)
@@ -310,13 +309,19 @@ class StudyDesk:
         seed = derive_seed(self.study.seed, "set", place.number, attempt)
         return await self._move(replace(place, attempt=attempt, seed=seed, started_at=None), "reserved")
 
-    async def _fresh(self, now: datetime) -> Ledger:
-        """All places, after those that have gone stale were taken back."""
-        ledger = read_ledger(self._reader, self.study.run_id)
-        stale = [place for place in ledger.places if place.stale(now, self._stale_after)]
+    async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:
+        """All places, after those that have gone stale were taken back, and the number due next."""
+        places, number = self._looked_up(now)
+        stale = [place for place in places if place.stale(now, self._stale_after)]
         for place in stale:
             await self._expire(place, "stale")
-        return read_ledger(self._reader, self.study.run_id) if stale else ledger
+        return self._looked_up(now) if stale else (places, number)
+
+    def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
+        """All places and the number due next; of places that look stale, when their holders last moved."""
+        places, number = self._ledger.read_numbered()
+        moved = (self._ledger.moved(one) if one.stale(now, self._stale_after) else one for one in places)
+        return tuple(moved), number
 
     # Writing
 
@@ -352,7 +357,7 @@ class StudyDesk:
             reason=reason,
         )
         await self._log.write(row)
-        return read_place(self._reader, place, self.study.run_id)
+        return self._ledger.place(place.id)
 
     async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
         # Of somebody who gets no place nothing is kept but that they came.
@@ -373,7 +378,7 @@ class StudyDesk:
     # Reading
 
     def _mine(self, participant: str) -> tuple[Place, ...]:
-        return read_ledger(self._reader, self.study.run_id, participant).places
+        return tuple(place for place in self._ledger.read() if place.participant == participant)
 
     def _required(self, participant: str) -> tuple[Place, ...]:
         mine = self._mine(participant)

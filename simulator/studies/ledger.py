@@ -11,12 +11,15 @@ what is over stays over, whichever row comes last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from logs import LogReader
+from logs.codec import decode, select
+from logs.erase import RECEIPT
 from logs.rows import Assignment
 from simulator.studies.quota import Place, State, cell_name, parse_cell
 
@@ -30,18 +33,6 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
     "screened_out": ("withdrawn",),
     "withdrawn": (),
 }
-
-
-class Ledger(NamedTuple):
-    """The places of a study.
-
-    Attributes:
-        places: in the order given.
-        last_number: the highest number given so far, also of places that are no longer there; 0 at first.
-    """
-
-    places: tuple[Place, ...]
-    last_number: int
 
 
 def moment(written: str) -> datetime:
@@ -82,47 +73,101 @@ def assignment_row(
     )
 
 
-def fold(rows: Sequence[Assignment]) -> Place:
-    """How a place stands after `rows`, which are of one assignment, oldest first."""
-    place = _first(rows[0])
-    for row in rows[1:]:
-        place = _after(place, row)
-    if any(row.details.get("erased") for row in rows):
+class Ledger:
+    """The places of a study, read from the log; what was read once is kept, and read on from there."""
+
+    def __init__(self, reader: LogReader, run_id: str) -> None:
+        self._reader = reader
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._places: dict[str, Place] = {}
+        self._seq = 0
+        self._erasure = 0
+
+    def read(self) -> tuple[Place, ...]:
+        """Every place in the order given, moved when it last changed its state.
+
+        Of a place whose time had run out and the one that goes on from it only one is there: the new one,
+        or the old one if the person came to an end in it at the same moment (in a second tab).
+        """
+        return self.read_numbered()[0]
+
+    def read_numbered(self) -> tuple[tuple[Place, ...], int]:
+        """Like `read`, and the number that the next place gets if no other is given before."""
+        with self._lock:
+            self._read_on()
+            last = max((place.number for place in self._places.values()), default=0)
+            return _merged(self._places), last + 1
+
+    def place(self, id: str) -> Place:
+        """One place, also one that another goes on from."""
+        with self._lock:
+            self._read_on()
+            return self._places[id]
+
+    def moved(self, place: Place) -> Place:
+        """A live `place`, moved when its holder's newest turn or event (a reload) was written."""
+        if not place.live:
+            return place
+        with self._reader.connection() as connection:
+            (newest,) = connection.execute(
+                "SELECT max(created_at) FROM ("
+                "SELECT t.created_at FROM episodes e JOIN turns t ON t.episode_id = e.id "
+                "WHERE e.participant_id = ?1 AND e.run_id = ?2 "
+                "UNION ALL SELECT created_at FROM events WHERE participant_id = ?1 AND run_id = ?2)",
+                [place.participant, self._run_id],
+            ).fetchone()
+        return replace(place, moved_at=max(place.moved_at, moment(newest))) if newest else place
+
+    def _read_on(self) -> None:
+        with self._reader.connection() as connection:
+            # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
+            (erasure,) = connection.execute(
+                "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?", [RECEIPT]
+            ).fetchone()
+            if erasure != self._erasure:
+                self._places, self._seq, self._erasure = {}, 0, erasure
+            rows = connection.execute(
+                f"SELECT {select(Assignment)}, seq FROM assignments "
+                "WHERE run_id = ? AND seq > ? ORDER BY seq",
+                [self._run_id, self._seq],
+            ).fetchall()
+        for *values, seq in rows:
+            row = decode(Assignment, tuple(values))
+            before = self._places.get(row.id)
+            self._places[row.id] = _first(row) if before is None else after(before, row)
+            self._seq = seq
+
+
+def after(place: Place, row: Assignment) -> Place:
+    """How `place` stands after a further row of its assignment."""
+    if row.details.get("erased"):
         return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
-    return place
+    state = next((state for state in _NEXT[place.state] if state == row.state), None)
+    if state is None:
+        return place
+    time = moment(row.created_at)
+    if state == "reserved":
+        details = row.details
+        place = replace(place, attempt=details["attempt"], seed=details["seed"], started_at=None)
+    elif state == "started":
+        place = replace(place, started_at=place.started_at or time)
+    elif state == "completed":
+        place = replace(place, completed_at=time, late=place.state == "expired")
+    return replace(place, state=state, moved_at=time)
 
 
-def fold_all(rows: Iterable[Assignment]) -> Ledger:
-    """What `rows`, oldest first, tell of.
-
-    Of a place whose time had run out and the one that goes on from it, only one is there: the new one, or
-    the old one if the person came to an end in it at the same moment (in a second tab).
-    """
-    by_id: dict[str, list[Assignment]] = {}
-    for row in rows:
-        by_id.setdefault(row.id, []).append(row)
-    places = {id: fold(some) for id, some in by_id.items()}
-    for place in list(places.values()):
-        old = places.get(place.continues or "")
+def _merged(places: Mapping[str, Place]) -> tuple[Place, ...]:
+    left = dict(places)
+    stands_for: dict[str, str] = {}
+    for place in places.values():
+        earlier = place.continues or ""
+        old = left.get(stands_for.get(earlier, earlier))
         if old is not None:
-            del places[old.id if old.state == "expired" else place.id]
-    return Ledger(tuple(places.values()), max(map(_number, by_id), default=0))
-
-
-def read_ledger(reader: LogReader, run_id: str, participant: str | None = None) -> Ledger:
-    """The places of a study, or of one person in it.
-
-    A live one has moved when its holder's newest turn or event (a reload) was written.
-    """
-    ledger = fold_all(reader.assignments(run_id=run_id, participant_id=participant, latest=False))
-    moved = (_moved(reader, run_id, place) if place.live else place for place in ledger.places)
-    return ledger._replace(places=tuple(moved))
-
-
-def read_place(reader: LogReader, place: Place, run_id: str) -> Place:
-    """How `place` stands now."""
-    rows = reader.assignments(run_id=run_id, participant_id=place.participant, latest=False)
-    return fold([row for row in rows if row.id == place.id])
+            gone, stays = (old, place) if old.state == "expired" else (place, old)
+            del left[gone.id]
+            stands_for[gone.id] = stays.id
+    return tuple(left.values())
 
 
 def _number(id: str) -> int:
@@ -131,45 +176,19 @@ def _number(id: str) -> int:
 
 def _first(row: Assignment) -> Place:
     details, created = row.details, moment(row.created_at)
-    cell = details.get("cell")
+    erased = bool(details.get("erased"))
     started = details.get("started_at")
     return Place(
         id=row.id,
         number=_number(row.id),
         participant=row.participant_id,
-        state="started" if row.state == "started" else "reserved",
-        cell=parse_cell(cell) if cell else None,
+        state="withdrawn" if erased else "started" if row.state == "started" else "reserved",
+        cell=None if erased else parse_cell(details["cell"]),
         seed=details.get("seed"),
         attempt=details.get("attempt", 0),
-        since=moment(details["since"]) if details.get("since") else created,
+        since=moment(details["since"]) if "since" in details else created,
         moved_at=created,
         started_at=moment(started) if started else None,
         continues=details.get("continues"),
+        erased=erased,
     )
-
-
-def _after(place: Place, row: Assignment) -> Place:
-    state = next((state for state in _NEXT[place.state] if state == row.state), None)
-    if state is None:
-        return place
-    time = moment(row.created_at)
-    if state == "reserved":
-        details = row.details
-        place = replace(place, attempt=details.get("attempt", 0), seed=details.get("seed"), started_at=None)
-    elif state == "started":
-        place = replace(place, started_at=place.started_at or time)
-    elif state == "completed":
-        place = replace(place, completed_at=time, late=place.state == "expired")
-    return replace(place, state=state, moved_at=time)
-
-
-def _moved(reader: LogReader, run_id: str, place: Place) -> Place:
-    with reader.connection() as connection:
-        (newest,) = connection.execute(
-            "SELECT max(created_at) FROM ("
-            "SELECT t.created_at FROM episodes e JOIN turns t ON t.episode_id = e.id "
-            "WHERE e.participant_id = ?1 AND e.run_id = ?2 "
-            "UNION ALL SELECT created_at FROM events WHERE participant_id = ?1 AND run_id = ?2)",
-            [place.participant, run_id],
-        ).fetchone()
-    return replace(place, moved_at=max(place.moved_at, moment(newest))) if newest else place

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.studies import Balance, StudyDesk, reconcile
+
+HEAD = "Submission id,Participant id,Status,Completion code\n"
+OLD_HEAD = "session_id,participant_id,status,entered_code\n"
+
+
+def write(folder: Path, rows: Mapping[str, tuple[str, str]], head: str = HEAD) -> Path:
+    path = folder / "export.csv"
+    lines = [
+        f"s{number},{name},{status},{code}\n" for number, (name, (status, code)) in enumerate(rows.items())
+    ]
+    path.write_text(head + "".join(lines), encoding="utf-8-sig")
+    return path
+
+
+async def admit(desk: StudyDesk, name: str) -> Any:
+    admission = await desk.admit({"PROLIFIC_PID": name})
+    assert admission.placed
+    return admission
+
+
+async def complete(office: Any, desk: StudyDesk, name: str) -> Any:
+    admission = await admit(desk, name)
+    await desk.started(admission.participant)
+    office.play(desk.study, admission)
+    await desk.completed(admission.participant)
+    return admission
+
+
+def kinds(balance: Balance) -> dict[str, bool]:
+    return {finding.kind: finding.explained for finding in balance.findings}
+
+
+async def test_books_that_balance(office: Any, tmp_path: Path) -> None:
+    desk = office.desk(participants=8)
+    for name in ("anna", "berta"):
+        await complete(office, desk, name)
+    carla, doris = await admit(desk, "carla"), await admit(desk, "doris")
+    await desk.returned(carla.participant)
+    await desk.screened_out(doris.participant)
+    await admit(desk, "still there")
+    export = {
+        "anna": ("APPROVED", "C1"),
+        "berta": ("AWAITING REVIEW", "C1"),
+        "carla": ("RETURNED", ""),
+        "doris": ("APPROVED", "C2"),
+        "still there": ("ACTIVE", ""),
+    }
+    for head in (HEAD, OLD_HEAD):
+        balance = reconcile(desk, office.reader, write(tmp_path, export, head))
+        assert balance.findings == ()
+        assert balance.balanced
+    assert balance.places == {"completed": 2, "returned": 1, "screened_out": 1, "reserved": 1}
+    assert balance.episodes == {"completed": 2}
+    assert balance.submissions == {"APPROVED": 2, "AWAITING REVIEW": 1, "RETURNED": 1, "ACTIVE": 1}
+    assert reconcile(desk, office.reader).submissions is None
+
+
+@pytest.mark.parametrize(
+    ("submission", "kind", "told"),
+    [
+        (("RETURNED", "C1"), "not_paid", "completed here, but is RETURNED there"),
+        (("TIMED-OUT", ""), "not_paid", "completed here, but is TIMED-OUT there"),
+        (("APPROVED", "C2"), "code", "handed in the code C2 (line 2); for completed it is the code C1"),
+        (("AWAITING REVIEW", "NOCODE"), "code", "handed in no code"),
+        (None, "not_there", "the export does not have them"),
+    ],
+)
+async def test_completed_here_and_something_else_there(
+    office: Any, tmp_path: Path, submission: tuple[str, str] | None, kind: str, told: str
+) -> None:
+    desk = office.desk()
+    anna = await complete(office, desk, "anna-5f3")
+    export = write(tmp_path, {"anna-5f3": submission} if submission else {})
+    (finding,) = reconcile(desk, office.reader, export).findings
+    assert (finding.kind, finding.participant, finding.explained) == (kind, anna.participant, False)
+    assert told in finding.sentence
+    assert anna.participant in finding.sentence
+    assert "anna-5f3" not in str(finding)
+
+
+async def test_complete_there_and_not_here(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    await admit(desk, "anna")
+    export = {"anna": ("AWAITING REVIEW", "C1"), "never": ("APPROVED", "C1"), "gone": ("RETURNED", "")}
+    balance = reconcile(desk, office.reader, write(tmp_path, export))
+    assert [(one.kind, one.explained) for one in balance.findings] == [
+        ("not_here", False),
+        ("not_completed", False),
+        ("not_here", True),
+    ]
+    assert "Line 3 of the export (APPROVED)" in balance.findings[0].sentence
+    assert not balance.balanced
+
+
+async def test_who_came_another_way_is_not_missed(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    admission = await desk.admit("a colleague")
+    office.play(desk.study, admission)
+    await desk.completed(admission.participant)
+    balance = reconcile(desk, office.reader, write(tmp_path, {}))
+    assert kinds(balance) == {"not_there": True}
+    assert balance.balanced
+
+
+async def test_one_who_handed_in_twice(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    await complete(office, desk, "anna")
+    export = write(tmp_path, {"anna": ("APPROVED", "C1"), " anna ": ("APPROVED", "C1")})
+    assert kinds(reconcile(desk, office.reader, export)) == {"twice": False}
+
+
+async def test_withdrawn_people_are_known_by_the_key(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    anna = await complete(office, desk, "anna")
+    await desk.withdrawn(anna.participant)
+    balance = reconcile(desk, office.reader, write(tmp_path, {"anna": ("APPROVED", "C1")}))
+    assert balance.findings == ()
+    assert balance.places == {"withdrawn": 1}
+
+
+async def test_an_erasure_that_was_cut_short_is_found(office: Any) -> None:
+    desk = office.desk()
+    anna = await admit(desk, "anna")
+    await desk._end(anna.participant, "withdrawn")
+    (finding,) = reconcile(desk, office.reader).findings
+    assert f"askback log erase {anna.participant}" in finding.sentence
+    await desk.withdrawn(anna.participant)
+    assert reconcile(desk, office.reader).balanced
+
+
+async def test_episodes_that_fit_no_place(office: Any) -> None:
+    desk, other = office.desk(participants=8), office.desk(id="other", exclude=[])
+    marked = await admit(desk, "marked, but has not played")
+    await desk.completed(marked.participant)
+    failed = await admit(desk, "marked, but the episode failed")
+    office.play(desk.study, failed, status="failed")
+    await desk.completed(failed.participant)
+    played = await admit(desk, "played, but left before the last page")
+    office.play(desk.study, played)
+    elsewhere = await admit(other, "has no place here")
+    office.play(desk.study, elsewhere)
+    busy = await admit(desk, "still plays")
+    office.play(desk.study, busy, status=None)
+    findings = {one.participant: one.kind for one in reconcile(desk, office.reader).findings}
+    assert findings == {
+        marked.participant: "not_played",
+        failed.participant: "not_played",
+        played.participant: "not_marked",
+        elsewhere.participant: "no_place",
+    }
+    assert reconcile(desk, office.reader).episodes == {"failed": 1, "completed": 2, "running": 1}
+
+
+async def test_more_than_wanted_is_explained_by_who_was_late(office: Any) -> None:
+    desk = office.desk(participants=2)
+    slow = await admit(desk, "slow")
+    await admit(desk, "other")
+    office.clock.pass_minutes(31)
+    for name in ("new", "newer"):
+        await complete(office, desk, name)
+    office.play(desk.study, slow)
+    await desk.completed(slow.participant)
+    balance = reconcile(desk, office.reader)
+    assert kinds(balance) == {"over": True}
+    assert (
+        balance.findings[0].sentence
+        == f"{slow.place.cell[0]} has 1 more than the 1 wanted; 1 completed late."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no column 'participant id'"),
+        ("Participant id,Status\n", "no column 'completion code'"),
+        (HEAD + "s,anna\n", "export.csv:2: 2 cells, the head has 4"),
+    ],
+)
+async def test_a_file_that_is_no_export_is_refused(office: Any, tmp_path: Path, text: str, told: str) -> None:
+    desk = office.desk()
+    await desk.open()
+    path = tmp_path / "export.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told):
+        reconcile(desk, office.reader, path)
+    with pytest.raises(InputError, match="cannot be read"):
+        reconcile(desk, office.reader, tmp_path / "none.csv")
+
+
+async def test_a_row_that_names_nobody(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    await desk.open()
+    export = write(tmp_path, {"": ("RETURNED", "")})
+    export.write_text(export.read_text(encoding="utf-8-sig") + "\n")
+    (finding,) = reconcile(desk, office.reader, export).findings
+    assert (finding.kind, finding.sentence) == ("nobody", "Line 2 of the export names nobody.")
