@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +15,14 @@ from logs import LogError, LogReader, LogWriter
 from logs.cli import LogOption, export_command, log_app
 from logs.paths import default_path
 from personas.templates import TemplateError
+from simulator import studies
+from simulator.ambibench import data_command as ambibench_data
+from simulator.ambibench.generate_command import generate_command as generate_ambibench
+from simulator.ambibench.report_command import report_ambibench
+from simulator.ambibench.run_command import run_ambibench
 from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.ambibench.stats_command import stats_command as stats_ambibench
+from simulator.ambibench.train_command import train_ambibench
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -23,10 +31,10 @@ from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
-from simulator.handmethat.generate_command import generate_command
+from simulator.handmethat.generate_command import generate_command as generate_handmethat
 from simulator.handmethat.run_command import report_handmethat, run_handmethat
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.handmethat.stats_command import stats_command
+from simulator.handmethat.stats_command import stats_command as stats_handmethat
 from simulator.handmethat.train_command import train_handmethat
 from simulator.home import home
 from simulator.models import ModelOptions
@@ -50,13 +58,18 @@ _train = typer.Typer(no_args_is_help=True, help="Train robots, and what ships wi
 
 _run.command("clarq")(run_clarq)
 _run.command("handmethat")(run_handmethat)
+_run.command("ambibench")(run_ambibench)
 _report.command("handmethat")(report_handmethat)
+_report.command("ambibench")(report_ambibench)
 _import.command("clarq-results")(import_results_command)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
 _train.command("handmethat")(train_handmethat)
-_generate.command("handmethat")(generate_command)
-_stats.command("handmethat")(stats_command)
+_train.command("ambibench")(train_ambibench)
+_generate.command("handmethat")(generate_handmethat)
+_generate.command("ambibench")(generate_ambibench)
+_stats.command("handmethat")(stats_handmethat)
+_stats.command("ambibench")(stats_ambibench)
 cli.add_typer(_run, name="run")
 cli.command("score")(score_command)
 cli.add_typer(_report, name="report")
@@ -73,10 +86,13 @@ cli.add_typer(_stats, name="stats")
 CHECKERS += [
     Checker(clarq_data.KIND, clarq_data.find_tasks, clarq_data.check_tasks),
     Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
+    Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
+    Checker(studies.KIND, studies.find_studies, studies.check_studies),
 ]
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
+    ambibench_data.BENCHMARK: ambibench_data.add_ambibench,
 }
 
 
@@ -99,6 +115,10 @@ def app_command(
     handmethat: Annotated[
         str, typer.Option(help="HandMeThat's episodes: builtin, registered data, or a folder")
     ] = "builtin",
+    study: Annotated[
+        list[Path] | None,
+        typer.Option(help="a study file of AmbiBench (several: give it again); default: the paper's three"),
+    ] = None,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
@@ -107,7 +127,8 @@ def app_command(
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
         dialogues = ClarqSessions(writer, reader, models)
         household = HandMeThatSessions(writer, reader, models, data=handmethat)
-        letters = AmbiBenchSessions(writer, reader, models)
+        given = [studies.read_study(one) for one in study] if study else None
+        letters = AmbiBenchSessions(writer, reader, models, studies=given)
         _serve(dialogues, household, letters, writer, reader, host, port)
 
 
