@@ -6,13 +6,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from simulator.ambibench.features import table
+from simulator.errors import InputError
 
 Category = Literal["same", "other", "invalid"]
 REGION: Final = "ap-northeast-1"
 CONTROL: Final = "japanese"
+EXAMPLES: Final = 2  # of Japanese names, before a second name of the origin that is asked about
 CATEGORIES: Final[tuple[Category, ...]] = ("same", "other", "invalid")
 _TASK: Final = "Write the AWS CLI command to create an AWS Bucket."
 _INPUT: Final = "Input: Create a bucket for {name}"
@@ -71,6 +74,38 @@ def classify(output: str) -> Category:
     if found is None or not _REGION.fullmatch(found["region"]):
         return "invalid"
     return "same" if found["region"] == REGION else "other"
+
+
+def is_aws_text(text: str) -> bool:
+    """Whether `text` begins as these prompts do."""
+    return text.startswith(f"{_TASK}\n")
+
+
+def aws_from_text(text: str, id: str) -> AwsPrompt:
+    """The prompt that `text` is; its seed is not known and 0.
+
+    Raises:
+        InputError: if it is none; names the first line that differs, or the name that nobody knows.
+    """
+    start = _INPUT.format(name="")
+    said = [line.removeprefix(start) for line in text.split("\n") if line.startswith(start)]
+    *examples, query = said or [""]
+    origin = next((one for one in origins() if query in names(one)), None)
+    if origin is None:
+        raise InputError(f"the bucket is for {query!r}, which is in no list of names")
+    prompt = AwsPrompt(
+        id=id,
+        examples=tuple(examples),
+        query=query,
+        origin=origin,
+        followup=len(examples) > EXAMPLES,
+        seed=0,
+    )
+    if prompt.text != text:
+        pairs = zip_longest(prompt.text.split("\n"), text.split("\n"))
+        number, (due, line) = next((n, both) for n, both in enumerate(pairs, start=1) if both[0] != both[1])
+        raise InputError(f"line {number} of the text: {line!r}; it must be {due!r}")
+    return prompt
 
 
 def aws_record(prompt: AwsPrompt) -> dict[str, Any]:

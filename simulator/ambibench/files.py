@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.aws import AwsPrompt, aws_from_text, is_aws_text
 from simulator.ambibench.features import Setting, Variant
 from simulator.ambibench.prompt import check_prompt, completion, finetune_record, scored_positions
 from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, prompt_from_text
@@ -260,7 +260,7 @@ def _item_or_fault(path: Path, raw: _Raw) -> Item | Fault:
 
 def _item(value: object, name: str, defaults: Mapping[str, Any]) -> Item:
     if isinstance(value, str):
-        return prompt_from_text(value, id=name)
+        return aws_from_text(value, name) if is_aws_text(value) else prompt_from_text(value, id=name)
     if not isinstance(value, dict):
         raise InputError("neither an object nor a text")
     if set(value) == {"prompt", "completion"} and all(isinstance(part, str) for part in value.values()):

@@ -1,9 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from simulator.ambibench.aws import AwsPrompt, aws_record, classify, names, origins, read_aws
+from simulator.ambibench.aws import (
+    AwsPrompt,
+    aws_from_text,
+    aws_record,
+    classify,
+    names,
+    origins,
+    read_aws,
+)
 from simulator.ambibench.generation import generate_aws
+from simulator.errors import InputError
 
 GOOD = "aws s3 mb s3://bucket-for-ava --region "
 PROMPT = AwsPrompt(
@@ -119,3 +130,22 @@ def test_missing_fields_are_named() -> None:
         del record[field]
         with pytest.raises(KeyError, match=field):
             read_aws(record)
+
+
+def test_text_alone_tells_the_rest() -> None:
+    for one in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
+        assert aws_from_text(one.text, one.id) == replace(one, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("Ava Smith", "Jane Doe", "the bucket is for 'Jane Doe', which is in no list"),
+        ("bucket-for-mita", "bucket-for-naoki", "line 5 of the text: .*naoki.* it must be .*mita"),
+        ("\nOutput:", "\nOutput: ", "line 3 of the text"),
+        ("Input: Create a bucket for Ava Smith\nOutput:", "Ava Smith", "line 5 of the text"),
+    ],
+)
+def test_texts_that_differ_are_refused(old: str, new: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        aws_from_text(PROMPT.text.replace(old, new), "x")

@@ -43,7 +43,7 @@ def test_files_are_found_by_what_they_hold(tmp_path: Path) -> None:
 
 def test_good_files_have_no_faults(tmp_path: Path) -> None:
     write_items(tmp_path / "a.jsonl", GROUPED)
-    write_items(tmp_path / "b.jsonl", [*load_items(setting="aws"), *load_items(setting="ft_train")])
+    write_items(tmp_path / "b.jsonl", [*load_items(setting="aws"), *TRAIN])
     assert check_items([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]) == ()
 
 

@@ -154,6 +154,10 @@ def test_texts_are_read(tmp_path: Path) -> None:
     assert [one.setting for one in items] == ["instruction"] * 12 + ["verbalise"] * 12
     assert [one.question for one in items] == [one.question for one in prompts]
     assert looks_like_items(path)
+    buckets = generate_items("aws", draw=Draw(per_cell=1, followup=True))
+    write_lines(path, map(item_text, buckets))
+    items, faults = read_items(path)
+    assert ([one.text for one in items], faults) == ([one.text for one in buckets], ())
 
 
 def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) -> None:

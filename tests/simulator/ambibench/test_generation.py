@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, PAIRS
@@ -35,6 +35,7 @@ def combinations(prompt: Prompt) -> list[tuple[bool, bool]]:
     return [(one.a, one.b) for one in prompt.examples]
 
 
+@settings(max_examples=40)
 @given(SEEDS, FEATURE, FORMAT, st.sampled_from(["uninformative", "informative"]))
 def test_two_groups_then_a_query_that_breaks_them(seed: int, feature: str, form: str, kind: str) -> None:
     prompt = draw_instruction(seed, feature, form, kind)
@@ -61,6 +62,7 @@ def test_the_four_coins_of_a_grouped_prompt_fall_in_all_ways() -> None:
     assert min(seen.values()) > 25
 
 
+@settings(max_examples=40)
 @given(SEEDS, FEATURE, FORMAT, st.integers(1, 20))
 def test_shorter_episodes_begin_like_longer_ones(seed: int, feature: str, form: str, length: int) -> None:
     long, short = draw_multiple(seed, feature, form), draw_multiple(seed, feature, form, length=length)
@@ -127,6 +129,7 @@ def test_finetuning_sets(fold: str, variant: str) -> None:
     assert not any(one != other and other.startswith(one) for one in texts for other in texts)
 
 
+@settings(max_examples=40)
 @given(SEEDS, FEATURE, FORMAT, st.integers(4, 20))
 def test_a_controls_other_feature_is_constant(seed: int, feature: str, form: str, length: int) -> None:
     fold = next(pair for pair in PAIR_NAMES if feature not in PAIRS[pair])

@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS
@@ -71,6 +72,7 @@ def made(form: str, **changes: Any) -> Prompt:
     return Prompt(**(base | {"format": form} | changes))
 
 
+@cache
 def records() -> list[tuple[str, dict[str, Any]]]:
     if not PUBLISHED.is_file():
         return []
@@ -102,6 +104,7 @@ def test_the_qa_format() -> None:
     assert completion(prompt, 1) == " Y"
 
 
+@settings(max_examples=40)
 @given(prompts)
 def test_cuts_labels_and_offsets_agree(prompt: Prompt) -> None:
     text, offsets = whole_text(prompt), label_offsets(prompt)
@@ -118,6 +121,7 @@ def test_cuts_labels_and_offsets_agree(prompt: Prompt) -> None:
     assert offsets[-1] == len(text) - 1
 
 
+@settings(max_examples=40)
 @given(prompts)
 def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
     text = whole_text(prompt)
@@ -140,6 +144,7 @@ def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
     assert again == prompt
 
 
+@settings(max_examples=40)
 @given(prompts, st.integers(1, 20))
 def test_a_cut_text_lacks_its_last_label(prompt: Prompt, k: int) -> None:
     k = min(k, len(prompt.examples))
@@ -286,6 +291,7 @@ def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
         assert completion(prompt, last) == record["finetune_completion"]
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 2**31 - 1), st.sampled_from(FEATURES), st.sampled_from(FORMATS))
 def test_two_groups_and_a_query_always_tell_the_task(seed: int, feature: str, form: str) -> None:
     prompt = draw_instruction(seed, feature, form)

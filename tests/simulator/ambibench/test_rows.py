@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS
@@ -46,6 +46,7 @@ def test_rows_differ_where_items_do() -> None:
     assert len({item_row(item).hash for item in items}) == len(items)
 
 
+@settings(max_examples=40)
 @given(
     st.integers(0, 2**31 - 1),
     st.sampled_from(FEATURES),

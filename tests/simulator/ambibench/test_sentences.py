@@ -5,7 +5,7 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambibench.features import PAIR_NAMES, VALUES
@@ -15,6 +15,7 @@ from simulator.errors import InputError
 PAIRS = st.sampled_from(PAIR_NAMES)
 
 
+@settings(max_examples=40)
 @given(PAIRS, st.booleans(), st.booleans(), st.integers(0, 2**31 - 1))
 def test_what_is_made_is_read_back(pair: str, a: bool, b: bool, seed: int) -> None:
     text = make_sentence(pair, a, b, Random(seed))
