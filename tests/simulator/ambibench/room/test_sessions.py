@@ -1,0 +1,396 @@
+"""Free play and studies through the log: entering, resuming, leaving, and what participants may see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending
+from simulator.ambibench.assignment import assigned_prompt, builtin_studies, cells
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.errors import ConflictError, InputError
+from simulator.runner.rooms import load_room
+from simulator.seats import Reply
+from simulator.studies import Study, check_studies, find_studies
+
+SEAT = "participant"
+MULTIPLE, BRACKET, RULE = "ambibench-multiple", "ambibench-uninformative", "ambibench-informative"
+
+
+def study(**more):
+    given = {
+        "id": "s",
+        "title": "T",
+        "benchmark": "ambibench",
+        "seat": SEAT,
+        "settings": {"setting": "instruction"},
+    }
+    return Study(
+        **{**given, "participants": 4, "completion_codes": {"complete": "C", "returned": "R"}, **more}
+    )
+
+
+class Server:
+    """A web app that can be killed and started again on the same log."""
+
+    def __init__(self, path):
+        self._path, self.studies = path, None
+        self.start()
+
+    def start(self, studies=None):
+        self.studies = studies or self.studies
+        self.writer = LogWriter(self._path, durable=True)
+        self.reader = LogReader(self._path)
+        self.sessions = AmbiBenchSessions(self.writer, self.reader, lambda name: None, studies=self.studies)
+
+    def stop(self):
+        self.reader.close()
+        self.writer.close()
+
+    def again(self, studies=None):
+        self.stop()
+        self.start(studies)
+        return self.sessions
+
+
+@pytest.fixture
+def server(log_path):
+    server = Server(log_path)
+    yield server
+    server.stop()
+
+
+async def enter(server, study_id, who, language="en"):
+    identity = {"PROLIFIC_PID": who, "STUDY_ID": "x", "SESSION_ID": "y"}
+    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
+
+
+async def say(sessions, episode, text, view=None, **more):
+    view = view or await sessions.view(episode, SEAT)
+    reply = Reply(text=text, key=f"{view.number}.page", seconds=1.0, **more)
+    return await sessions.submit(episode, SEAT, reply, number=view.number)
+
+
+async def take_part(server, episode, answer="X"):
+    said = {"consent": "yes", "instructions": "ready", "trial": answer, "comment": "It was odd."}
+    view = await server.sessions.view(episode, SEAT)
+    while view.stage != "done":
+        view = await say(server.sessions, episode, said[view.stage], view)
+    return view
+
+
+async def test_free_play(server):
+    for setting, trials in (("instruction", 1), ("multiple", 20), ("wug", 20)):
+        episode = await server.sessions.start(setting=setting, language="zh")
+        view = await server.sessions.view(episode, SEAT)
+        assert (view.stage, view.language, view.setting, view.study) == ("instructions", "zh", setting, False)
+        view = await say(server.sessions, episode, "ready")
+        assert (view.stage, view.k, view.total) == ("trial", 3 if trials == 1 else 1, trials)
+        assert ("wug" in view.text) == (setting == "wug")
+        view = await take_part(server, episode, "y")
+        assert view.ending.status == "completed"
+        replay = await server.sessions.replay(episode, SEAT)
+        assert replay.answered == trials
+        assert server.sessions.completion(episode) is None
+        with pytest.raises(InputError, match="no episode of a study"):
+            await server.sessions.withdraw(episode)
+
+
+async def test_free_play_as_chosen(server):
+    start = server.sessions.start
+    episode = await start(
+        setting="instruction", kind="informative", format="qa", feature="pronoun", language="en"
+    )
+    item = server.reader.item(server.reader.episode(episode).item_hash).data
+    assert (item["salient_task"], item["format"], item["instruction_kind"]) == (
+        "pronoun",
+        "qa",
+        "informative",
+    )
+    assert "pronoun" not in episode
+    drawn = set()
+    for _ in range(12):
+        episode = await start(setting="instruction", language="en")
+        item = server.reader.item(server.reader.episode(episode).item_hash).data
+        drawn.add((item["salient_task"], item["format"]))
+    assert len(drawn) > 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"setting": "aws"},
+        {"format": "table"},
+        {"feature": "age"},
+        {"language": "fr"},
+        {"kind": "wug", "setting": "multiple"},
+    ],
+)
+async def test_choices_that_are_none(server, wrong):
+    with pytest.raises(InputError):
+        await server.sessions.start(**{"setting": "multiple", "language": "en", **wrong})
+
+
+def test_the_papers_studies(server):
+    cards = {card.id: card for card in server.sessions.studies()}
+    assert {id: card.places_left for id, card in cards.items()} == {BRACKET: 51, RULE: 33, MULTIPLE: 96}
+    assert all(card.open for card in cards.values())
+    assert (cards[MULTIPLE].setting, cards[RULE].kind) == ("multiple", "informative")
+    assert 4 <= cards[MULTIPLE].minutes <= 8
+    for one in builtin_studies():
+        assert one.pay.amount / one.pay.minutes * 60 == pytest.approx(12.5, abs=0.11)
+
+
+async def test_a_whole_participation(server):
+    entry = await enter(server, MULTIPLE, "ann", "zh")
+    view = await server.sessions.view(entry.episode_id, SEAT)
+    assert (view.stage, view.language, view.study, view.text) == ("consent", "zh", True, "")
+    await say(server.sessions, entry.episode_id, "yes")
+    view = await say(server.sessions, entry.episode_id, "ready")
+    for k in range(1, 8):
+        assert (view.stage, view.k, view.done) == ("trial", k, k - 1)
+        assert (view.feedback is None) == (k == 1)
+        view = await say(server.sessions, entry.episode_id, "X", move={"keys_used": True})
+    assert server.sessions.completion(entry.episode_id) is None
+    with pytest.raises(ConflictError):
+        await server.sessions.replay(entry.episode_id, SEAT)
+    view = await take_part(server, entry.episode_id)
+    assert server.sessions.completion(entry.episode_id).code == "AMBI43-DONE"
+    with pytest.raises(ConflictError, match="does not show"):
+        await server.sessions.replay(entry.episode_id, SEAT)
+    (accuracy,) = server.reader.scores(episode_id=entry.episode_id, metric="accuracy")
+    item = server.reader.item(server.reader.episode(entry.episode_id).item_hash).data
+    assert accuracy.value == sum(one["label"] == "X" for one in item["examples"]) / 20
+    (place,) = server.reader.assignments(run_id=f"study-{MULTIPLE}")
+    assert place.state == "completed"
+    assert [turn.payload["keys_used"] for turn in server.reader.turns(entry.episode_id)[2:4]] == [True, True]
+
+
+async def test_nobody_twice(server):
+    first = await enter(server, BRACKET, "bob")
+    assert (await enter(server, BRACKET, "bob")).episode_id == first.episode_id, "the place they have"
+    await take_part(server, first.episode_id)
+    again = await enter(server, BRACKET, "bob")
+    assert (again.episode_id, again.refusal, again.completion.code) == (None, "taken", "AMBI42U-DONE")
+    for other in (RULE, MULTIPLE):
+        assert (await enter(server, other, "bob")).refusal == "excluded"
+    without = await server.sessions.enter(BRACKET, identity={}, participant_key="local", language="en")
+    same = await server.sessions.enter(
+        BRACKET, identity={"PROLIFIC_PID": " "}, participant_key="local", language="en"
+    )
+    assert without.episode_id == same.episode_id != first.episode_id
+
+
+async def test_places_are_kept_even(server):
+    episodes = [(await enter(server, MULTIPLE, f"p{number}")).episode_id for number in range(24)]
+    items = [server.reader.item(server.reader.episode(one).item_hash).data for one in episodes]
+    assert set(Counter(item["salient_task"] for item in items).values()) == {4}
+    assert set(Counter((item["salient_task"], item["format"]) for item in items).values()) == {2}
+    assert set(Counter((item["salient_task"], item["polarity"]) for item in items).values()) == {2}
+    assert len({item["prompt"] for item in items}) == 24, "each a prompt of their own"
+    assert {card.id: card.places_left for card in server.sessions.studies()}[MULTIPLE] == 72
+
+
+async def test_a_prompt_can_be_drawn_again_from_its_place(server):
+    entry = await enter(server, RULE, "eve")
+    (place,) = server.reader.assignments(run_id=f"study-{RULE}")
+    study = next(one for one in builtin_studies() if one.id == RULE)
+    drawn = assigned_prompt(study, tuple(place.details["cell"].split("/")), place.details["seed"])
+    row = server.reader.item(server.reader.episode(entry.episode_id).item_hash)
+    assert load_room("ambibench").read_item(row) == drawn
+    assert (drawn.salient, drawn.format, drawn.hypothesis.value) == tuple(place.details["cell"].split("/"))
+    assert drawn.kind == "informative"
+
+
+async def test_a_killed_server_loses_and_doubles_nothing(server):
+    entry = await enter(server, MULTIPLE, "kim")
+    episode = entry.episode_id
+    await say(server.sessions, episode, "yes")
+    view = await say(server.sessions, episode, "ready")
+    for number in range(20):
+        view = await say(server.sessions, episode, "Y", view)
+        if number % 3 == 0:
+            server.again()
+            again = await server.sessions.view(episode, SEAT)
+            assert asdict(again) == asdict(view)
+            assert (await enter(server, MULTIPLE, "kim")).episode_id == episode
+    view = await take_part(server, episode)
+    assert [turn.number for turn in server.reader.turns(episode)] == list(range(23))
+
+
+async def test_a_double_click_is_one_answer_and_a_second_tab_is_told(server):
+    episode = (await enter(server, MULTIPLE, "lee")).episode_id
+    await say(server.sessions, episode, "yes")
+    view = await say(server.sessions, episode, "ready")
+    reply = Reply(text="X", key="same")
+    once = await server.sessions.submit(episode, SEAT, reply, number=view.number)
+    twice = await server.sessions.submit(episode, SEAT, reply, number=view.number)
+    assert asdict(once) == asdict(twice)
+    with pytest.raises(ConflictError):
+        await server.sessions.submit(episode, SEAT, Reply(text="Y", key="other"), number=view.number)
+    assert len(server.reader.turns(episode)) == 3
+
+
+async def test_who_declines_leaves_nothing_and_gives_the_place_back(server):
+    entry = await enter(server, BRACKET, "mia")
+    view = await say(server.sessions, entry.episode_id, "no")
+    assert (view.stage, view.ending.status, view.ending.cause) == ("done", "aborted", SEAT)
+    assert server.reader.scores(episode_id=entry.episode_id) == []
+    assert server.reader.identities() == []
+    assert [turn.text for turn in server.reader.turns(entry.episode_id)] == ["[erased]"]
+    assert {card.id: card.places_left for card in server.sessions.studies()}[BRACKET] == 51
+    assert server.sessions.completion(entry.episode_id).code == "AMBI42U-BACK"
+    assert (await enter(server, BRACKET, "mia")).refusal == "taken"
+    assert (await server.sessions.view(entry.episode_id, SEAT)).stage == "done"
+
+
+async def test_who_declines_keeps_what_they_did_elsewhere(server):
+    other = study(id="elsewhere")
+    server.again([other, study(id="here", exclude=("nothing",))])
+    first = (await enter(server, "elsewhere", "joe")).episode_id
+    await take_part(server, first)
+    second = (await enter(server, "here", "joe")).episode_id
+    await say(server.sessions, second, "no")
+    assert server.reader.turns(first)[-1].text == "It was odd."
+    assert [one.state for one in server.reader.assignments(run_id="study-here")] == ["returned"]
+
+
+@pytest.mark.parametrize("when", ["consent", "trial", "done"])
+async def test_withdrawing_erases(server, when):
+    episode = (await enter(server, MULTIPLE, "zoe")).episode_id
+    if when != "consent":
+        await say(server.sessions, episode, "yes")
+        await say(server.sessions, episode, "ready")
+        await say(server.sessions, episode, "a telling answer")
+    if when == "done":
+        await take_part(server, episode)
+    await server.sessions.withdraw(episode)
+    await server.sessions.withdraw(episode)
+    assert all(turn.text in ("[erased]", "") for turn in server.reader.turns(episode))
+    assert "telling" not in str([turn.payload for turn in server.reader.turns(episode)])
+    assert server.reader.identities() == []
+    view = await server.sessions.view(episode, SEAT)
+    assert (view.stage, view.text) == ("done", "")
+    assert {card.id: card.places_left for card in server.sessions.studies()}[MULTIPLE] == 96
+    with pytest.raises(ConflictError):
+        await say(server.sessions, episode, "X", view)
+
+
+async def test_a_server_killed_before_it_could_note_the_end_notes_it_later(server):
+    server.again([study(settings={"setting": "instruction", "show_result": True})])
+    episode = (await enter(server, "s", "ida")).episode_id
+    for text in ("yes", "ready", "X"):
+        await say(server.sessions, episode, text)
+    settle, server.sessions._settle = server.sessions._settle, _nothing
+    await say(server.sessions, episode, "")
+    assert server.sessions.completion(episode) is None
+    server.sessions._settle = settle
+    entry = await enter(server, "s", "ida")
+    assert (entry.refusal, entry.completion.code) == ("taken", "C")
+    assert server.sessions.completion(episode).code == "C"
+    assert (await server.sessions.replay(episode, SEAT)).answered == 1
+
+
+async def _nothing(episode):
+    pass
+
+
+async def test_a_withdrawal_that_was_cut_short_is_finished(server):
+    episode = (await enter(server, MULTIPLE, "una")).episode_id
+    await say(server.sessions, episode, "yes")
+    ending = Ending(episode_id=episode, status="aborted", cause=SEAT, message="The participant withdrew.")
+    await server.writer.write(ending)
+    await server.sessions.view(episode, SEAT)
+    assert [turn.text for turn in server.reader.turns(episode)] == ["[erased]"]
+    assert [one.state for one in server.reader.assignments(run_id=f"study-{MULTIPLE}")] == ["withdrawn"]
+
+
+async def test_a_place_that_went_to_somebody_else(server, monkeypatch):
+    server.again([study(participants=1, stale_after_minutes=10)])
+    late = (await enter(server, "s", "late")).episode_id
+    assert (await enter(server, "s", "next")).refusal == "full"
+    later = datetime.now(UTC) + timedelta(minutes=30)
+    desk = server.sessions._desks["s"]
+    monkeypatch.setattr(desk, "_clock", lambda: later)
+    assert (await enter(server, "s", "next")).episode_id is not None
+    with pytest.raises(ConflictError):
+        await say(server.sessions, late, "yes")
+    view = await server.sessions.view(late, SEAT)
+    assert (view.stage, view.ending.status) == ("done", "aborted")
+    assert server.sessions.completion(late).code == "R"
+    assert (await enter(server, "s", "late")).refusal == "full"
+
+
+async def test_a_set_that_is_begun_anew_is_another_one(server):
+    server.again([study(resume={"policy": "restart"})])
+    first = (await enter(server, "s", "pat")).episode_id
+    await say(server.sessions, first, "yes")
+    second = (await enter(server, "s", "pat")).episode_id
+    assert second != first
+    assert server.reader.ending(first).status == "aborted"
+    texts = {
+        server.reader.item(server.reader.episode(one).item_hash).data["prompt"] for one in (first, second)
+    }
+    assert len(texts) == 2
+    await take_part(server, second)
+    assert server.sessions.completion(second).code == "C"
+
+
+async def test_a_study_changed_after_it_opened_is_closed(server, caplog):
+    server.again([study()])
+    await enter(server, "s", "ada")
+    server.again([study(title="Another")])
+    assert (await enter(server, "s", "ben")).refusal == "closed"
+    assert "another content" in caplog.text
+
+
+async def test_who_must_say_who_they_are(server):
+    server.again([study(require_identity=True)])
+    entry = await server.sessions.enter("s", identity={}, participant_key="k", language="en")
+    assert entry.refusal == "identity"
+    with pytest.raises(InputError, match="no study 'other'"):
+        await server.sessions.enter("other", identity={}, participant_key="k", language="en")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"settings": {}}, "setting is missing"),
+        ({"settings": {"setting": "aws"}}, "setting is 'aws'"),
+        ({"settings": {"setting": "multiple", "kind": "wug"}}, "kind is 'wug'"),
+        ({"settings": {"setting": "multiple", "colour": 1}}, "unknown key 'colour'"),
+        ({"settings": {"setting": "multiple", "languages": ["fr"]}}, "languages is 'fr'"),
+        ({"settings": {"setting": "multiple", "languages": []}}, "languages"),
+        ({"settings": {"setting": "multiple", "show_result": "yes"}}, "show_result"),
+        ({"conditions": ("age",)}, "no condition 'age'"),
+        ({"conditions": ("subject/table",)}, "no condition"),
+        ({"conditions": ("subject/arrow/he",)}, "no condition"),
+        ({"conditions": ("subject/arrow/human/more",)}, "no condition"),
+        ({"benchmark": "clarq"}, "benchmark and seat"),
+        ({"seat": "robot"}, "benchmark and seat"),
+        ({"participants": {"age": 3}}, "participants"),
+    ],
+)
+def test_study_files_that_do_not_fit(server, more, said):
+    with pytest.raises(InputError, match=said):
+        server.again([study(**more)])
+
+
+def test_conditions_may_be_coarse(server):
+    coarse = study(conditions=("negation", "pronoun/qa", "subject/arrow/animal"), participants=3)
+    assert cells(coarse) == (("negation",), ("pronoun", "qa"), ("subject", "arrow", "animal"))
+    prompt = assigned_prompt(coarse, ("subject", "arrow", "animal"), 5)
+    assert (prompt.salient, prompt.format, prompt.x_is) == ("subject", "arrow", False)
+    assert {assigned_prompt(coarse, ("negation",), seed).format for seed in range(9)} == {"arrow", "qa"}
+
+
+def test_the_built_in_study_files_pass_the_check():
+    from simulator.ambibench.assignment import STUDIES
+
+    files = find_studies(STUDIES)
+    assert len(files) == 3
+    assert check_studies(files) == ()
