@@ -106,7 +106,7 @@ def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[O
     sorted_into = codes(_judgments(reader, runs))
     due = {
         episode: output
-        for episode, output in _outputs(reader, runs).items()
+        for episode, output in outputs(reader, runs).items()
         if rater not in (by := sorted_into.get(episode, {})) and len(by) < RATERS
     }
     return _shuffled(due, rater)
@@ -121,7 +121,7 @@ def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple
     sorted_into = codes(_judgments(reader, runs))
     due = {
         episode: output
-        for episode, output in _outputs(reader, runs).items()
+        for episode, output in outputs(reader, runs).items()
         if rater not in (by := sorted_into.get(episode, {}))
         and len(by) == RATERS
         and _settled(tuple(by.values())) is None
@@ -135,7 +135,7 @@ def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
     Raises:
         InputError: if there is none.
     """
-    for episode, output in _outputs(reader, runs).items():
+    for episode, output in outputs(reader, runs).items():
         if output.token == token:
             return episode
     raise InputError(f"There is no output {token!r} to be sorted.")
@@ -233,8 +233,12 @@ def _judgments(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
     return [one for run in _names(runs) for one in reader.judgments(run_id=run, kind=KIND)]
 
 
-def _outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
-    """Every output of some runs, by episode."""
+def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
+    """Every output of some runs, by episode, sorted or not.
+
+    Raises:
+        InputError: if a run has no such outputs.
+    """
     return {episode: output for run in _names(runs) for episode, output in _of_run(reader, run).items()}
 
 
