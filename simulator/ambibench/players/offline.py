@@ -12,6 +12,8 @@ from simulator.ambibench.players.knows import PromptKnows
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.errors import SeatError
 from simulator.seats import Kind, Reply, View
+from simulator.seeds import derive_seed
+from simulator.seeds import derive_seed
 
 Say = Callable[[Belief], Label | None]
 """What a player says; None where it guesses."""
@@ -34,10 +36,19 @@ class OfflineParticipant:
     async def score_all(self, view: View) -> tuple[Reply, ...]:
         """See `ScoresAll`."""
         knows: PromptKnows = view.task
+        pairs = zip(knows.trials, knows.seeds, strict=True)
         return tuple(
-            Reply(text=self._say(knows.beliefs[trial.k - 1]) or Random(seed).choice(LABELS), seconds=0.0)
-            for trial, seed in zip(knows.trials, knows.seeds, strict=True)
+            Reply(text=self._say(knows.beliefs[trial.k - 1]) or self._guess(seed), seconds=0.0)
+            for trial, seed in pairs
         )
+
+    def _guess(self, seed: int) -> Label:
+        # Each player flips coins of its own.
+        return Random(derive_seed(seed, self.name)).choice(LABELS)
+
+    def _guess(self, seed: int) -> Label:
+        # Each player's guesses are its own: two of them must not agree by seed.
+        return Random(derive_seed(seed, self.name)).choice(LABELS)
 
     async def reply(self, view: View) -> Reply:
         """Is asked where a trial wants free text only, and has none.
