@@ -13,7 +13,6 @@ from simulator.ambibench.playing import PARTICIPANT
 from simulator.errors import SeatError
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
-from simulator.seeds import derive_seed
 
 Say = Callable[[Belief], Label | None]
 """What a player says; None where it guesses."""
