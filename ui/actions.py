@@ -110,7 +110,7 @@ class Actions:
                 return {"html": await self.household.home(self._frame(asked, active="household"))}
             if asked.path == AMBIBENCH and self.ambibench is not None:
                 return {"html": self.ambibench.home(self._frame(asked, active="ambibench"))}
-            if asked.path.startswith(STUDY) and self.ambibench is not None:
+            if asked.path == STUDY and self.ambibench is not None:
                 return {"html": self.ambibench.welcome(self._frame(asked))}
             return self._home(asked)
         except Exception:  # the boundary: whatever went wrong, the person sees a page that says so

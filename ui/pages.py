@@ -18,8 +18,7 @@ from ui.ambibench.ports import STUDY
 
 log = logging.getLogger(__name__)
 
-PATHS = ("/", "/play", "/handmethat", "/ambibench", f"{STUDY}*")
-"""Addresses of the players' pages; ``*`` stands for one more part."""
+PATHS = ("/", "/play", "/handmethat", "/ambibench", STUDY)
 
 Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 

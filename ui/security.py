@@ -44,14 +44,10 @@ def page_language(scope: Scope) -> str:
     return choose(query, morsel.value if morsel else None, headers.get("accept-language"))
 
 
-def rewrite_index(html: str, *, language: str, head: str, nonce: str, depth: int = 0) -> str:
-    """Gradio's index page as ours: `head` added, foreign references and frame scripts gone.
-
-    It is served `depth` levels below ``/``, where what it asks for lies.
-    """
+def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
+    """Gradio's index page as ours: `head` added, foreign references and frame scripts gone."""
     for unwanted in (_GRADIO_META, _MANIFEST, _FRAME_SCRIPTS, _BASE):
         html = unwanted.sub("", html)
-    html = html.replace('="./', f'="./{"../" * depth}')
     # Gradio sets lang to the browser's language when it starts; our script puts this one back.
     tag = escape(language)
     html = html.replace('lang="en"', f'lang="{tag}" data-language="{tag}"', 1)
@@ -124,8 +120,7 @@ class Shell:
     Args:
         app: what it wraps.
         head: language -> what goes into a page's head.
-        aliases: paths at which the page at ``/`` is served as well; one that ends with ``*`` stands for
-            all with one more part in its place.
+        aliases: paths at which the page at ``/`` is served as well.
     """
 
     def __init__(self, app: ASGIApp, head: Head, aliases: Collection[str] = ()) -> None:
@@ -133,30 +128,23 @@ class Shell:
         self.head = head
         self.aliases = aliases
 
-    def _is_ours(self, path: str) -> bool:
-        return path in self.aliases or f"{path.rpartition('/')[0]}/*" in self.aliases
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on; rewrite if the answer is a page."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        depth = 0
         if "text/html" in Headers(scope=scope).get("accept", ""):
             # An uncompressed page can be rewritten.
             kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            scope = {**scope, "headers": kept}
-            if self._is_ours(scope["path"]):
-                depth = scope["path"].count("/") - 1
-                scope |= {"path": "/", "raw_path": b"/"}
-        await self.app(scope, receive, _Answer(self.head, scope, send, depth))
+            path = "/" if scope["path"] in self.aliases else scope["path"]
+            scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
+        await self.app(scope, receive, _Answer(self.head, scope, send))
 
 
 class _Answer:
     """One response on its way out."""
 
-    def __init__(self, head: Head, scope: Scope, send: Send, depth: int) -> None:
-        self._depth = depth
+    def __init__(self, head: Head, scope: Scope, send: Send) -> None:
         self._head = head
         self._scope = scope
         self._send = send
@@ -185,11 +173,7 @@ class _Answer:
         nonce = secrets.token_urlsafe(16)
         language = page_language(self._scope)
         html = rewrite_index(
-            self._body.decode(),
-            language=language,
-            head=self._head(language),
-            nonce=nonce,
-            depth=self._depth,
+            self._body.decode(), language=language, head=self._head(language), nonce=nonce
         ).encode()
         headers = MutableHeaders(scope=start)
         headers["Content-Length"] = str(len(html))

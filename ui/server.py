@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlencode
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
+from ui.ambibench.ports import INVITATION, STUDY
 from ui.ambibench.ports import Sessions as AmbiBenchSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import Sessions as HouseholdSessions
@@ -149,5 +151,11 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
         except TokenError:
             return JSONResponse({"error": "unknown seat"}, status_code=403)
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    @app.get(f"{INVITATION}{{study}}")
+    async def invitation(study: str, request: Request) -> Response:
+        """A study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
+        given = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
+        return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *given])}")
 
     app.mount("/askback", StaticFiles(directory=STATIC), name="askback")

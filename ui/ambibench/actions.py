@@ -21,7 +21,7 @@ from simulator.errors import AskbackError, ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from ui.ambibench.entry import entry_page, message_page, welcome_page
 from ui.ambibench.play import session_page
-from ui.ambibench.ports import ROOM, SEAT, STUDY, Sessions
+from ui.ambibench.ports import ROOM, SEAT, Sessions
 from ui.ambibench.result import end_page
 from ui.i18n import strings
 from ui.render.frame import Frame
@@ -50,11 +50,11 @@ class EnterCall(_Call):
     """Ask for a place in a study.
 
     Attributes:
+        query: of the welcome page; names the study, and whom a platform sent.
         participant_key: stands for the browser where no platform says who comes.
     """
 
     language: str = Field(default="en", max_length=16)
-    path: str = Field(max_length=200)
     query: str = Field(default="", max_length=2000)
     participant_key: str = Field(pattern=_KEY)
 
@@ -88,8 +88,8 @@ class AmbiBenchActions:
         return entry_page(frame, self.sessions.studies())
 
     def welcome(self, frame: Frame) -> str:
-        """The welcome page of the study at the frame's path. Nothing begins here."""
-        card = self._card(study_of(frame.path))
+        """The welcome page of the study that the frame's query names. Nothing begins here."""
+        card = self._card(study_of(frame.query))
         if card is None:
             return message_page(frame, "unknown")
         return welcome_page(spoken(frame, card), card)
@@ -115,14 +115,14 @@ class AmbiBenchActions:
         return Pass(episode_id, SEAT, room=ROOM)
 
     async def enter(self, frame: Frame, call: Mapping[str, Any]) -> Pass | str:
-        """Give somebody a place in the study at the call's path: a pass, or a page that says why not.
+        """Give somebody a place in the study that they ask for: a pass, or a page that says why not.
 
         Raises:
             AskbackError: if the study cannot go on.
             ValidationError: if the call is not of the right form.
         """
         asked = EnterCall.model_validate(call)
-        card = self._card(study_of(asked.path))
+        card = self._card(study_of(asked.query))
         if card is None:
             return message_page(frame, "unknown")
         frame = spoken(frame, card)
@@ -211,7 +211,7 @@ class AmbiBenchActions:
         if broken_off(view):
             return message_page(frame, "declined")
         completion = self.sessions.completion(seat.episode_id) if view.study else None
-        return end_page(frame, view, card, completion, await self._replay(seat))
+        return end_page(frame, view, card, completion, await self._replay(seat), notice=notice)
 
     async def _replay(self, seat: Pass) -> Replay | None:
         try:
@@ -228,9 +228,9 @@ class AmbiBenchActions:
         return self._known.get(study_id)
 
 
-def study_of(path: str) -> str:
-    """The id of the study whose address `path` is; empty if it is none's."""
-    return path.removeprefix(STUDY).strip("/") if path.startswith(STUDY) else ""
+def study_of(query: str) -> str:
+    """The id of the study that a query names; empty if it names none."""
+    return dict(parse_qsl(query)).get("study", "")
 
 
 def broken_off(view: ParticipantView) -> bool:

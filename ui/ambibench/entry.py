@@ -10,7 +10,7 @@ from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis
 from simulator.ambibench.instructions import instruction
 from simulator.ambibench.sessions import StudyCard
 from simulator.studies import Completion
-from ui.ambibench.ports import STUDY
+from ui.ambibench.ports import INVITATION
 from ui.render.environment import render
 from ui.render.frame import Frame
 
@@ -81,7 +81,7 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
     left = card.places_left
     name = "no_places" if not card.open or left < 1 else "one_place" if left == 1 else "places"
     places = frame.texts(f"ambibench.entry.{name}", count=left)
-    return Offer(card, f"{STUDY}{card.id}", whole(card.minutes) if card.minutes else "", places)
+    return Offer(card, f"{INVITATION}{card.id}", whole(card.minutes) if card.minutes else "", places)
 
 
 def whole(value: float) -> str:

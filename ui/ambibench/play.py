@@ -23,12 +23,14 @@ class Layout:
     """A trial's text in parts that, one after the other, are the text.
 
     Attributes:
-        past: what was there before, up to the label that has just been told; then what is left of it.
+        instruction: the first line.
+        past: from there to the label that has just been told, or to the example that is due.
         told: that label, if any.
         between: from there to the example that is due.
         due: the example whose label is due, without it.
     """
 
+    instruction: str
     past: str
     told: str
     between: str
@@ -44,12 +46,12 @@ def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
         form: of the examples; None if the text is not made of them.
     """
     if form is None:
-        return Layout(text, "", "", "")
-    lines = text.split("\n")
-    past, due = "\n".join(lines[:-_LINES]), "\n".join(lines[-_LINES:])
-    if right is not None and past.endswith(right):
-        return Layout(past.removesuffix(right), right, "\n", due)
-    return Layout(f"{past}\n", "", "", due)
+        return Layout(text, "", "", "", "")
+    lines = text.splitlines(keepends=True)
+    instruction, past, due = lines[0], "".join(lines[1:-_LINES]), "".join(lines[-_LINES:])
+    if right is not None and past.endswith(f"{right}\n"):
+        return Layout(instruction, past.removesuffix(f"{right}\n"), right, "\n", due)
+    return Layout(instruction, past, "", "", due)
 
 
 def session_page(
@@ -64,7 +66,7 @@ def session_page(
         notice: what to tell beside.
     """
     told = view.feedback
-    form = view.format if view.answer == "label" else None
+    form = view.format if view.stage == "trial" and view.answer == "label" else None
     return render(
         f"ambibench/{view.stage}",
         frame.texts,

@@ -15,8 +15,10 @@ from simulator.studies import Completion
 ROOM: Final = "ambibench"
 SEAT: Final = "participant"
 HOME: Final = "/ambibench"
-STUDY: Final = "/ambibench/study/"
-"""A study's address is this and its id."""
+INVITATION: Final = "/ambibench/study/"
+"""A study's address is this and its id; it leads to `STUDY`."""
+STUDY: Final = "/study"
+"""The welcome page of the study that the query names: Gradio's page works on the first level only."""
 
 
 class Sessions(Protocol):

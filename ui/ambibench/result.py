@@ -13,6 +13,7 @@ from ui.ambibench.play import STAGES
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame
+from ui.render.play import Notice
 
 BAR = 0.72
 """Width of a bar, where a trial is 1 wide."""
@@ -91,6 +92,8 @@ def end_page(
     card: StudyCard | None,
     completion: Completion | None,
     replay: Replay | None,
+    *,
+    notice: Notice | None = None,
 ) -> str:
     """The last page: in a study thanks and the code, in free play the result, or both.
 
@@ -100,6 +103,7 @@ def end_page(
         card: the study that it belongs to; None in free play.
         completion: code and address, if the study has any.
         replay: None if it may not be shown.
+        notice: what to tell beside.
     """
     return render(
         "ambibench/done",
@@ -108,6 +112,7 @@ def end_page(
         view=view,
         card=card,
         stages=STAGES,
+        notice=notice,
         completion=completion,
         story=story(frame.texts, replay) if replay is not None else None,
     )

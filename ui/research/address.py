@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 RESEARCH = "/research"
 REVIEW = "/research/review"
 EPISODES = "/research/episodes"
+FIGURES = "/research/figures"
+CODING = "/research/coding"
+PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING)}
+_RENAMED = "as."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +20,7 @@ class Address:
     """Where somebody is.
 
     Attributes:
-        path: `RESEARCH`, `REVIEW` or `EPISODES`.
+        path: `RESEARCH` or one of `PLACES`.
         run: the run that is shown.
         tab: which part of it.
         episode: the dialogue that is shown.
@@ -33,6 +37,14 @@ class Address:
         item: the episode of the data set that is shown.
         step: the turn after which a logged episode is shown.
         seen: ``robot`` to see of the house what the robot sees.
+        feature: filter: the salient feature.
+        format: filter: of the prompt.
+        mode: how tables of probabilities are read; empty: as each run says.
+        tie: what a tie counts, likewise.
+        outputs: keys of the sets of outputs that are sorted; empty: all.
+        token: the output that is looked at again.
+        runs: those that figures are drawn of.
+        labels: actors with what they are called there.
     """
 
     path: str = RESEARCH
@@ -52,14 +64,26 @@ class Address:
     item: str = ""
     step: str = ""
     seen: str = ""
+    feature: str = ""
+    format: str = ""
+    mode: str = ""
+    tie: str = ""
+    outputs: str = ""
+    token: str = ""
+    runs: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def read(cls, path: str, query: str) -> Address:
         """The address in a browser's bar; what is not known there is left out."""
-        known = {field.name for field in fields(cls)} - {"path"}
-        given = {name: value for name, value in parse_qsl(query) if name in known}
+        known = {field.name for field in fields(cls)} - {"path", "runs", "labels"}
+        pairs = parse_qsl(query)
+        given = {name: value for name, value in pairs if name in known}
+        runs = dict.fromkeys(value for name, value in pairs if name == "runs")
+        labels = {name[len(_RENAMED) :]: value for name, value in pairs if name.startswith(_RENAMED)}
         last = path.rstrip("/").rpartition("/")[2]
-        return cls(path={"review": REVIEW, "episodes": EPISODES}.get(last, RESEARCH), **given)
+        where = PLACES.get(last, RESEARCH)
+        return cls(path=where, runs=tuple(runs), labels=tuple(labels.items()), **given)
 
     def to(self, **changes: Any) -> str:
         """The address of a neighbouring view, as a link."""
@@ -68,8 +92,11 @@ class Address:
     @property
     def query(self) -> str:
         """The query string."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "path"}
-        return urlencode({name: value for name, value in values.items() if value})
+        values = {name: value for name, value in asdict(self).items() if isinstance(value, str) and value}
+        del values["path"]
+        runs = [("runs", run) for run in self.runs]
+        labels = [(f"{_RENAMED}{actor}", label) for actor, label in self.labels]
+        return urlencode([*values.items(), *runs, *labels])
 
     def __str__(self) -> str:
         return f"{self.path}?{self.query}" if self.query else self.path

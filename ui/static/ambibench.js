@@ -33,9 +33,11 @@
       // Stands outside of what is replaced with every page, so that screen readers hear what comes into it.
       const said = document.createElement("div");
       said.className = "ab";
-      said.innerHTML = '<p class="ab-hidden" role="status" aria-live="polite" data-am-said></p>';
+      this.amSaid = document.createElement("p");
+      this.amSaid.className = "ab-hidden";
+      this.amSaid.setAttribute("role", "status");
+      said.append(this.amSaid);
       document.body.append(said);
-      this.amSaid = said.firstChild;
       const look = () => document.hidden || this.amLook();
       document.addEventListener("visibilitychange", look);
       window.addEventListener("pageshow", (event) => event.persisted && look());
@@ -132,7 +134,7 @@
         if (!frame) return;
         frame.scrollTop = frame.scrollHeight;
         // On a small screen the page scrolls, not the frame.
-        this.one(".am-foot").scrollIntoView({ block: "nearest" });
+        this.one("[data-form=am-answer]").scrollIntoView({ block: "end" });
       },
 
       amSay() {

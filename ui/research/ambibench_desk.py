@@ -1,0 +1,158 @@
+"""Reports, figures and files of AmbiBench's runs, made once for each state of the log.
+
+Reading and scoring the trials of several runs takes seconds where they are many, and so does drawing for
+print; whoever asks for the same again, or for the next figure of the same runs, does not wait for it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
+
+from logs import LogReader
+from simulator.ambibench.labels import MODES, TIES, Mode, Tie
+from simulator.ambibench.report import Report, report
+from simulator.ambibench.reporting.figures import FIGURES
+from simulator.ambibench.reporting.parts import Drawn
+from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.terminal import Form, one_table
+from simulator.errors import InputError
+from simulator.figures import Figure, save
+from ui.research.address import Address
+
+SUFFIXES: Final = ("png", "svg", "csv")
+FORMS: Final[tuple[Form, ...]] = ("csv", "latex")
+_KEPT: Final = 64
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be reported.
+
+    Attributes:
+        runs: names of runs.
+        mode: how tables of probabilities are read; None: as each run says.
+        tie: what a tie counts, likewise.
+        labels: actors with what they are to be called.
+    """
+
+    runs: tuple[str, ...]
+    mode: Mode | None = None
+    tie: Tie | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, at: Address) -> Wish:
+        """What an address asks for.
+
+        Raises:
+            InputError: if a rule is none of those that there are.
+        """
+        runs = at.runs or ((at.run,) if at.run else ())
+        labels = tuple((actor, label.strip()) for actor, label in at.labels if label.strip())
+        return cls(runs, _one_of("mode", at.mode, MODES, Mode), _one_of("tie", at.tie, TIES, Tie), labels)
+
+
+class Reports:
+    """Makes what is asked for, or gives what it has made; may be used from any thread."""
+
+    def __init__(self, reader: LogReader) -> None:
+        self.reader = reader
+        self._lock = threading.Lock()
+        self._busy: dict[Hashable, threading.Lock] = {}
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def report(self, wish: Wish) -> Report:
+        """The report of some runs.
+
+        Raises:
+            InputError: if one is of another benchmark.
+            NotInLog: if there is no such run.
+        """
+        reader = self.reader
+
+        def make() -> Report:
+            return report(reader, wish.runs, mode=wish.mode, tie=wish.tie, labels=dict(wish.labels))
+
+        return self._once(("report", wish, self._state(wish)), make)
+
+    def drawn(self, wish: Wish, number: str) -> Drawn:
+        """A figure of the paper, or what it lacks.
+
+        Raises:
+            InputError: if there is no such figure, and as `report`.
+        """
+        if number not in FIGURES:
+            raise InputError(f"There is no figure {number!r}; there are {', '.join(FIGURES)}.")
+        key = ("drawn", wish, number, self._state(wish))
+        return self._once(key, lambda: FIGURES[number](self.report(wish).results))
+
+    def printed(self, figure: Figure, suffix: str) -> bytes:
+        """A figure as a file: ``png``, ``svg`` or ``csv``."""
+        if suffix not in SUFFIXES:
+            raise InputError(f"Figures are written as {', '.join(SUFFIXES)}.")
+
+        def make() -> bytes:
+            with tempfile.TemporaryDirectory() as folder:
+                return save(figure, Path(folder) / f"{figure.name}.{suffix}").read_bytes()
+
+        return self._once(("printed", figure, suffix), make)
+
+    def table(self, wish: Wish, name: str, form: Form) -> str:
+        """A table of results as CSV or LaTeX.
+
+        Raises:
+            InputError: if there is no such table, and as `report`.
+        """
+        found = self.report(wish)
+        there = self._once(
+            ("tables", wish, self._state(wish)), lambda: tables(found.results, found.agreements)
+        )
+        if name not in there or form not in FORMS:
+            raise InputError(f"There is no table {name!r} of these runs; there are {', '.join(there)}.")
+        return one_table(there[name], form)
+
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                found: T = self._kept[key]
+                return found
+            busy = self._busy.setdefault(key, threading.Lock())
+        with busy:
+            with self._lock:
+                if key in self._kept:
+                    return self._kept[key]  # type: ignore[no-any-return]
+            made = make()
+            with self._lock:
+                self._kept[key] = made
+                self._busy.pop(key, None)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            return made
+
+    def _state(self, wish: Wish) -> tuple[tuple[int, ...], ...]:
+        of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = :run)"
+        counts = ", ".join(f"(SELECT count(*) FROM {name} WHERE {of_run})" for name in _GROWING)
+        query = f"SELECT (SELECT count(*) FROM episodes WHERE run_id = :run), {counts}"
+        with self.reader.connection() as connection:
+            return tuple(tuple(connection.execute(query, {"run": run}).fetchone()) for run in wish.runs)
+
+
+_GROWING: Final = ("turns", "endings", "judgments")
+
+
+def _one_of(name: str, value: str, allowed: tuple[T, ...], kind: Any) -> T | None:
+    assert get_args(kind) == allowed
+    if not value:
+        return None
+    for one in allowed:
+        if one == value:
+            return one
+    raise InputError(f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}")
