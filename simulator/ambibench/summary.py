@@ -147,7 +147,7 @@ def _table(summaries: Sequence[RunSummary], metrics: Sequence[str]) -> Table:
             _cell(one.metrics.get(name), interval=name in ("accuracy", "same", "named")) for name in shown
         ]
         ended = sum(count for status, count in one.statuses.items() if status in ENDED)
-        table.add_row(one.who, one.part, str(ended), *cells)
+        table.add_row(one.who, one.part.replace("-", " "), str(ended), *cells)
     return table
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
-from simulator.ambibench.assignment import assigned_prompt, builtin_studies, cells
+from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
@@ -389,8 +389,6 @@ def test_conditions_may_be_coarse(server):
 
 
 def test_the_built_in_study_files_pass_the_check():
-    from simulator.ambibench.assignment import STUDIES
-
     files = find_studies(STUDIES)
     assert len(files) == 3
     assert check_studies(files) == ()

