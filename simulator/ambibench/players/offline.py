@@ -42,10 +42,6 @@ class OfflineParticipant:
         )
 
     def _guess(self, seed: int) -> Label:
-        # Each player flips coins of its own.
-        return Random(derive_seed(seed, self.name)).choice(LABELS)
-
-    def _guess(self, seed: int) -> Label:
         # Each player's guesses are its own: two of them must not agree by seed.
         return Random(derive_seed(seed, self.name)).choice(LABELS)
 
