@@ -31,6 +31,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
+	$(BIN)/python tests/benchmarks/bench_ambibench.py
+	$(BIN)/python tests/benchmarks/bench_scoring.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
