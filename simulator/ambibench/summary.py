@@ -49,19 +49,21 @@ class RunSummary:
 
 
 def summarise(reader: LogReader, run_id: str) -> RunSummary:
-    """A run in numbers, out of its newest scores.
+    """A run in numbers, out of its newest scores. People who have withdrawn do not count.
 
     Raises:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
     run = require_run(reader, run_id)
-    episodes = [episode.id for episode in reader.episodes(run_id, latest=True)]
+    gone = erased_people(reader)
+    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
     every = reader.endings(run_id)
     endings = [every[id] for id in episodes if id in every]
+    counting = frozenset(episodes)
     values: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run_id):
-        if score.value is not None:
+        if score.value is not None and score.episode_id in counting:
             values.setdefault(score.metric, {})[score.episode_id] = score.value
     metrics = {
         # By name: intervals are resampled, and must not depend on which episode happened to end first.
@@ -87,7 +89,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
         InputError: if it is a run of another benchmark.
     """
     require_run(reader, run_id)
-    endings = reader.endings(run_id)
+    gone, endings = erased_people(reader), reader.endings(run_id)
     items = {row.hash: ROOM.read_item(row) for row in reader.items(run_id)}
     judgments: dict[str | None, list[Any]] = {}
     for one in reader.judgments(run_id=run_id):
@@ -96,8 +98,14 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
         score
         for episode, turns in reader.turns_of_run(run_id)
         if episode.id in endings and endings[episode.id].status in ENDED
+        if episode.participant_id not in gone
         for score in ROOM.score(items[episode.item_hash], turns, judgments.get(episode.id, ()))
     )
+
+
+def erased_people(reader: LogReader) -> frozenset[str]:
+    """The participants whose data have been erased: what is left of their answers is no answer."""
+    return frozenset(one.id for one in reader.participants() if one.details.get("erased"))
 
 
 def require_run(reader: LogReader, run_id: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
 from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.ambibench.summary import score_run, summarise
 from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
@@ -278,6 +279,19 @@ async def test_withdrawing_erases(server, when):
     assert {card.id: card.places_left for card in server.sessions.studies()}[MULTIPLE] == 96
     with pytest.raises(ConflictError):
         await say(server.sessions, episode, "X", view)
+
+
+async def test_who_has_withdrawn_does_not_count(server):
+    for who, answer in (("al", "X"), ("bo", "Y")):
+        episode = (await enter(server, BRACKET, who)).episode_id
+        await take_part(server, episode, answer)
+    stays = server.reader.scores(episode_id=episode, metric="accuracy")[0].value
+    first = server.reader.episodes(f"study-{BRACKET}")[0].id
+    await server.sessions.withdraw(first)
+    found = summarise(server.reader, f"study-{BRACKET}")
+    assert found.statuses == {"completed": 1}
+    assert (found.metrics["accuracy"].value, found.metrics["accuracy"].n) == (stays, 1)
+    assert {row.episode_id for row in score_run(server.reader, f"study-{BRACKET}")} == {episode}
 
 
 async def test_a_server_killed_before_it_could_note_the_end_notes_it_later(server):
