@@ -184,6 +184,18 @@ def _openai(model: str, options: ModelOptions) -> Backend:
     )
 
 
+def _completions(model: str, options: ModelOptions) -> Backend:
+    from simulator.models.completions_backend import CompletionsModel  # the SDK takes a while to import
+
+    return CompletionsModel(
+        model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        timeout=options.timeout,
+        extra=options.extra,
+    )
+
+
 def _anthropic(model: str, options: ModelOptions) -> Backend:
     from simulator.models.anthropic_backend import AnthropicModel  # the SDK takes a while to import
 
@@ -229,6 +241,7 @@ def _replay(model: str, options: ModelOptions) -> Backend:
 
 PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "openai": _openai,
+    "completions": _completions,
     "anthropic": _anthropic,
     "transformers": _transformers,
     "local": _local,
@@ -236,5 +249,5 @@ PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
     "replay": _replay,
 }
 _AT_SERVER = re.compile(r"(.+)@(https?://.+)")
-REMOTE = frozenset({"openai", "anthropic"})
+REMOTE = frozenset({"openai", "completions", "anthropic"})
 OFFICIAL = frozenset({"", "https://api.openai.com/v1", "https://api.anthropic.com"})

@@ -54,14 +54,14 @@ def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
         BadRequest: if a character is in no token, or nothing is before it, or no token can begin there.
     """
     tokens = _tokens(tokenizer, text)
-    if any(_glued(text, tokens[_place(tokens, offset)], offset) for offset in offsets):
+    if any(is_glued(text, tokens[_place(tokens, offset)], offset) for offset in offsets):
         starts = [boundary(text, offset) for offset in offsets]
         tokens = _in_pieces(tokenizer, text, [*starts, *(_word_end(text, offset) for offset in offsets)])
     places = tuple(_place(tokens, offset) for offset in offsets)
     for offset, place in zip(offsets, places, strict=True):
         if place == 0:
             raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
-        if _glued(text, tokens[place], offset):
+        if is_glued(text, tokens[place], offset):
             raise BadRequest(f"this model's tokenizer cannot begin a token at character {offset} of the text")
     return Tokenised(tuple(token.id for token in tokens), places)
 
@@ -135,7 +135,8 @@ def _place(tokens: Sequence[Token], offset: int) -> int:
     raise BadRequest(f"this model's tokenizer has no token for character {offset} of the text")
 
 
-def _glued(text: str, token: Token, offset: int) -> bool:
+def is_glued(text: str, token: Token, offset: int) -> bool:
+    """Whether the token that holds a character holds more than blanks before it or more than its word."""
     return bool(text[token.start : offset].strip(_BLANK)) or token.end > _word_end(text, offset)
 
 

@@ -1,0 +1,191 @@
+"""Text completions (``/v1/completions``) of servers of one's own, which score texts, too; vLLM, for instance.
+
+A text is scored by having the server echo it with log-probabilities. That takes one request for all labels;
+the server tokenises the text, so a label that its tokenizer glues to what is before it cannot be scored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+from openai.types import Completion as Answer
+
+from simulator.models import remote
+from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from simulator.models.errors import BadRequest, Malformed, Unsupported
+from simulator.models.keys import Identity
+from simulator.models.openai_backend import KEY_VARIABLE, OFFICIAL_URL, URL_VARIABLE
+from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
+from simulator.models.tokenised import Token, is_glued
+
+_IMPOSSIBLE = float("-inf")
+
+
+class CompletionsModel:
+    """``completions/<model>`` over text completions; sends each request once, retries are `Retried`'s."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        extra: Mapping[str, Any] | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        """Make a client; nothing is sent yet.
+
+        Args:
+            model: the name the server knows it by.
+            base_url: the server; by default ``$OPENAI_BASE_URL`` or OpenAI's own.
+            api_key: by default ``$OPENAI_API_KEY``; servers other than OpenAI's may do without.
+            timeout: seconds that an answer may take.
+            extra: body parameters sent with every request.
+            http_client: another transport, for tests.
+
+        Raises:
+            AuthenticationFailed: if there is no key; names the variable.
+        """
+        url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
+        official = urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
+        self.identity = Identity("completions", model, url, dict(extra or {}))
+        self.name = self.identity.name
+        self.capabilities = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True)
+        self.ignored: frozenset[str] = frozenset()
+        self._timeout = timeout
+        self._client = openai.AsyncOpenAI(
+            api_key=remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official),
+            base_url=url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client,
+        )
+
+    async def complete(self, request: Request) -> Completion:
+        """Continue a plain text.
+
+        Raises:
+            Unsupported: if it is a chat.
+            ModelError: see `simulator.models.errors`.
+        """
+        if not request.plain:
+            raise Unsupported(f"{self.name} continues plain texts only; for a chat take openai/…")
+        body: dict[str, Any] = {
+            "prompt": plain_text(request),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.seed is not None:
+            body["seed"] = request.seed
+        if request.top_logprobs is not None:
+            body["logprobs"] = request.top_logprobs
+        answer = await self._send(body)
+        choice = answer.choices[0]
+        return Completion(
+            text=choice.text,
+            logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
+            usage=_usage(answer),
+            finish_reason=choice.finish_reason or "stop",
+        )
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Score a text in one request.
+
+        Raises:
+            BadRequest: if the server's tokenizer has no token of its own for a label.
+            Unsupported: if the server gives no log-probabilities of the text it is sent.
+            ModelError: see `simulator.models.errors`.
+        """
+        # Servers differ in whether nothing may be written; one token may be everywhere.
+        body = {"prompt": request.text, "max_tokens": 1, "temperature": 0.0, "echo": True}
+        answer = await self._send({**body, "logprobs": request.top})
+        logprobs = answer.choices[0].logprobs
+        if logprobs is None or not logprobs.tokens or len(logprobs.token_logprobs or ()) < 2:
+            raise Unsupported(
+                f"{self.name} at {self.identity.base_url} gives no log-probabilities of the text it is sent; "
+                "take another server"
+            )
+        words: list[str] = logprobs.tokens
+        tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(words)
+        tokens = self._placed(request.text, words)
+        positions = []
+        for offset in request.offsets:
+            number = self._place(request.text, tokens, offset)
+            logprob = (logprobs.token_logprobs or [])[number]
+            if logprob is None:
+                raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
+            top = _table(tables[number], request.top)
+            positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
+        return Scored(positions=tuple(positions), usage=_usage(answer))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _send(self, body: dict[str, Any]) -> Answer:
+        body = {"model": self.identity.model, **body}
+        if self.identity.extra:
+            body["extra_body"] = dict(self.identity.extra)
+        async with remote.translated(self.name, openai, self._timeout):
+            # The body is plain JSON on purpose; the SDK's overloads are about literal keywords.
+            answer: object = await cast(Any, self._client.completions).create(**body)
+        if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
+            raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
+        return answer
+
+    def _written(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
+        if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
+            raise Unsupported(
+                f"{self.name} at {self.identity.base_url} was asked for log-probabilities and gave none; "
+                "take another server or model"
+            )
+        tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(logprobs.tokens)
+        return tuple(
+            TokenLogprob(token, _IMPOSSIBLE if value is None else value, _table(table))
+            for token, value, table in zip(logprobs.tokens, logprobs.token_logprobs, tables, strict=True)
+        )
+
+    def _placed(self, text: str, words: list[str]) -> list[Token]:
+        """Where each token lies in the text.
+
+        Found from the tokens themselves, since servers count differently: some count what they put before
+        a text, some bytes. Tokens that hold a part of a character are passed over.
+        """
+        tokens, end = [], 0
+        for number, word in enumerate(words):
+            start = end if text.startswith(word, end) else text.find(word, end, end + len(word) + 8)
+            if start < 0 or not word:
+                tokens.append(Token(number, end, end))
+                continue
+            end = start + len(word)
+            tokens.append(Token(number, start, end))
+        return tokens
+
+    def _place(self, text: str, tokens: list[Token], offset: int) -> int:
+        for token in tokens:
+            if token.start <= offset < token.end:
+                if is_glued(text, token, offset):
+                    break
+                return token.id
+        raise BadRequest(
+            f"the tokenizer of {self.name} has no token for character {offset} of the text alone; "
+            "take the model through transformers/…, which can cut there"
+        )
+
+
+def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[tuple[str, float], ...]:
+    """The likeliest first. Servers send no order, and some one more than they were asked for."""
+    return tuple(sorted((table or {}).items(), key=lambda each: -each[1])[:most])
+
+
+def _usage(answer: Answer) -> Usage:
+    usage = answer.usage
+    return Usage() if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens)
