@@ -13,6 +13,7 @@ from logs import LogReader, erase_participant
 from logs.rows import Run
 from simulator.errors import ConflictError, InputError
 from simulator.studies import Admission, Completion
+from simulator.studies.people import Person
 
 
 def by_link(name: str) -> dict[str, str]:
@@ -386,6 +387,33 @@ async def test_a_completion_is_never_taken_back(office: Any) -> None:
     await other._expire(seen, "stale")
     assert office.reader.assignments(run_id="study-pattern")[0].state == "expired"
     assert desk.ledger()[0].state == "completed"
+
+
+async def test_two_desks_that_let_in_the_same_person_give_one_place(office: Any) -> None:
+    """The second desk looked for the person's places a moment before the first one gave one."""
+    desk, other = office.desk(participants=6), office.desk(apart=True, participants=6)
+    admission = await desk.admit("anna")
+    again = await other._give(Person(person(admission)), "en", ())
+    assert (again.code, again.place) == ("resumed", admission.place)
+    assert len(desk.ledger()) == 1
+
+
+async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any) -> None:
+    desk, other = office.desk(participants=6), office.desk(apart=True, participants=6)
+    await desk.started(person(await desk.admit("anna")))
+    office.clock.pass_minutes(31)
+    await desk.admit("berta")
+    (old, _) = desk.ledger()
+    first, second = await desk._revive(old), await other._revive(old)
+    assert first == second
+    assert len(desk.ledger()) == 2
+    # The old tab was at the last page: what it has completed is the person's one set.
+    await other._move(old, "completed")
+    done = [place for place in desk.ledger() if place.participant == old.participant]
+    assert [(place.id, place.state, place.late) for place in done] == [(old.id, "completed", True)]
+    assert (await desk.come_back(old.participant)).code == "already"
+    # The number of the place that is no longer there is not given again.
+    assert (await desk.admit("carla")).place.number == 4
 
 
 async def test_the_log_holds_what_a_reader_elsewhere_needs(office: Any) -> None:

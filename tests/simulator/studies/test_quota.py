@@ -124,16 +124,23 @@ def test_a_cell_is_given_once_to_a_person() -> None:
     assert choose(quota, full, now=START, stale_after=HALF_AN_HOUR, seed=0, had=[("a",)]) is None
 
 
+def test_coarse_cells_come_before_fine_ones() -> None:
+    quota = Quota((("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")), {("a",): 9, ("b",): 9})
+    given = [("a", "x"), ("a", "y"), ("b", "y"), ("b", "y"), ("b", "y")]
+    places = [place(number, cell) for number, cell in enumerate(given)]
+    assert {draw(quota, places, seed) for seed in range(20)} == {("a", "x")}
+
+
 @given(
-    wanted=st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=1),
+    wanted=st.dictionaries(st.sampled_from("abc"), st.integers(0, 6), min_size=1),
     states=st.lists(
         st.tuples(
-            st.sampled_from("abcd"),
+            st.sampled_from("abc"),
             st.sampled_from("xy"),
             st.sampled_from(["reserved", "started", "completed", "returned", "expired"]),
             st.integers(0, 60),
         ),
-        max_size=15,
+        max_size=20,
     ),
     seed=st.integers(0, 100),
 )
