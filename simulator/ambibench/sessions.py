@@ -21,7 +21,7 @@ from simulator.ambibench.assignment import (
     drawn_prompt,
 )
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
-from simulator.ambibench.playing import NO, PARTICIPANT
+from simulator.ambibench.playing import PARTICIPANT, YES
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.views import ParticipantView, Replay, TextReplay
 from simulator.errors import ConflictError, InputError
@@ -227,7 +227,7 @@ class AmbiBenchSessions(Sessions):
         """
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
-        if desk is not None and not self._reader.turns(episode_id) and reply.text.strip() != NO:
+        if desk is not None and not self._reader.turns(episode_id) and reply.text.strip() == YES:
             await self._begin(desk, episode)
         shown: ParticipantView = await super().submit(episode_id, seat, reply, number=number)
         await self._settle(episode)
