@@ -104,12 +104,20 @@ def _logits(torch: Any, model: Any, inputs: dict[str, Any], places: Sequence[tup
     def keep(_: Any, hidden: tuple[Any, ...]) -> tuple[Any, ...]:
         return (hidden[0][rows, columns].unsqueeze(0), *hidden[1:])
 
-    handle = output.register_forward_pre_hook(keep)
+    def widen(module: Any, hidden: tuple[Any, ...], logits: Any) -> Any:
+        # Scores of 16 bits would tie where probabilities differ by several percent.
+        if logits.dtype == torch.float32 or type(module) is not torch.nn.Linear:
+            return logits
+        bias = None if module.bias is None else module.bias.float()
+        return torch.nn.functional.linear(hidden[0].float(), module.weight.float(), bias)
+
+    handles = output.register_forward_pre_hook(keep), output.register_forward_hook(widen)
     try:
         with torch.inference_mode():
             logits = model(**inputs).logits
     finally:
-        handle.remove()
+        for handle in handles:
+            handle.remove()
     return logits.reshape(len(places), -1)
 
 

@@ -139,7 +139,7 @@ def _unpack(weights: Path, folder: Path, marker: dict[str, str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{folder.name}-"
     _sweep(folder.parent, prefix)
-    _log.info("unpacking %s into %s, once", weights.name, folder)
+    _log.warning("unpacking %s into %s; this is done once", weights.name, folder)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent, ignore_cleanup_errors=True) as beside:
         made = Path(beside) / "new"
         _convert(weights, made)
@@ -155,7 +155,7 @@ def _unpack(weights: Path, folder: Path, marker: dict[str, str]) -> None:
 
 def _convert(weights: Path, folder: Path) -> None:
     torch, transformers = imported("torch"), imported("transformers")
-    source: dict[str, Any] = {"gguf_file": weights.name}
+    source: dict[str, Any] = {"gguf_file": weights.name, "local_files_only": True}
     with quiet(transformers):
         tokenizer = transformers.AutoTokenizer.from_pretrained(weights.parent, **source)
         # Older releases of transformers always unpack GGUF and have no such switch.

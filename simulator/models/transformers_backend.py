@@ -18,7 +18,7 @@ from simulator.models.remote import cut
 from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
 from simulator.models.shipped import find_base, shipped_folder
 from simulator.models.tokenised import answer_ids, boundary, prompt_ids, token_text, tokenise
-from simulator.models.weights import imported, load_weights
+from simulator.models.weights import fingerprint, imported, load_weights
 
 # Tokens in a batch that is scored, padding included. More is not faster on the device and needs memory.
 _CPU_TOKENS: Final = 4096
@@ -54,7 +54,7 @@ class TransformersModel:
             InputError: if there is no such model.
         """
         self._torch = imported("torch")
-        self.identity = identity or Identity("transformers", path)
+        self.identity = identity or Identity("transformers", path, extra=fingerprint(path))
         self.name = self.identity.name
         self._device = device or _best_device(self._torch)
         weights = load_weights(path, self._device, find_base)

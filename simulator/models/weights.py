@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from simulator.models.errors import Unsupported
 
 INSTALL: Final = "pip install 'askback[local]'"
 ADAPTER: Final = "adapter_config.json"
+_WEIGHTS: Final = (".safetensors", ".bin")
 _BASE: Final = "base_model_name_or_path"
 
 # From the name of an adapter's base to where it is.
@@ -60,9 +62,11 @@ def load_weights(path: str, device: str, find: Find = str) -> Weights:
     own_tokenizer = (folder / "tokenizer_config.json").is_file()
     try:
         with quiet(transformers):
-            config = transformers.AutoConfig.from_pretrained(base)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base)
-            model = _model_class(transformers, config).from_pretrained(base, dtype=_dtype(device))
+            # What is a folder needs no hub, and none is asked.
+            here = {"local_files_only": Path(base).is_dir()}
+            config = transformers.AutoConfig.from_pretrained(base, **here)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
+            model = _model_class(transformers, config).from_pretrained(base, dtype=_dtype(device), **here)
             if base != path:
                 model = _merged(model, path)
     except (OSError, ValueError) as error:
@@ -73,6 +77,19 @@ def load_weights(path: str, device: str, find: Find = str) -> Weights:
         bool(config.is_encoder_decoder),
         getattr(config, "max_position_embeddings", None),
     )
+
+
+def fingerprint(path: str) -> dict[str, str]:
+    """What tells the weights in a folder from those that were there before; nothing for a hub's id.
+
+    A model that is finetuned again into the same folder is another model: it must not be answered for out of
+    a cache. It is taken over names, sizes and times of the files, since weights are long to read.
+    """
+    files = sorted(each for each in Path(path).glob("*") if each.suffix in _WEIGHTS)
+    if not files:
+        return {}
+    facts = [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in files]
+    return {"weights": sha256(repr(facts).encode()).hexdigest()[:16]}
 
 
 def imported(module: str) -> Any:

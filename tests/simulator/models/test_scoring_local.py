@@ -3,12 +3,15 @@
 import asyncio
 import importlib.util
 import json
+import os
+import shutil
 import threading
 
 import pytest
 
 from simulator.errors import InputError
 from simulator.models import BadRequest, Message, ModelOptions, Request, ScoreRequest, Unsupported, load_model
+from simulator.models.forward import Row, batches, look
 from simulator.models.weights import quiet
 
 MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
@@ -265,6 +268,38 @@ async def test_a_plain_text_is_continued_with_its_blank(loaded):
     request = Request(messages=(Message("user", "The duck is"),), plain=True, max_tokens=6, top_logprobs=1)
     completion = await loaded("llama").complete(request)
     assert completion.text == "".join(each.token for each in completion.logprobs).replace("<s>", "")
+
+
+def test_numbers_of_16_bits_do_not_tie(folders):
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(folders["llama"], dtype=torch.bfloat16).eval()
+    ids = tuple(range(1, 40))
+    row = Row(ids, (), ((38, 7),), 400)
+    ((seen,),) = look(torch, model, [row])
+    with torch.inference_mode():
+        hidden = model.model(torch.tensor([ids])).last_hidden_state[0, -1].float()
+        logprobs = torch.log_softmax(model.lm_head.weight.float() @ hidden, -1)
+    assert seen.logprob == CLOSE(logprobs[7].item(), abs=1e-4)
+    assert len({value for _, value in seen.top}) > 390
+    assert not model.lm_head._forward_hooks and not model.lm_head._forward_pre_hooks
+
+
+def test_long_batches_are_cut():
+    rows = [
+        Row((0,) * length, (), ((0, 0),) * looks, 1) for length, looks in ((5, 1), (9, 1), (4, 1), (30, 1))
+    ]
+    assert batches(rows, 18) == [[3], [1, 0], [2]]
+    many = [Row((0,), (), ((0, 0),) * 300, 1)] * 2
+    assert batches(many, 1000) == [[0], [1]], "tables take memory, too"
+
+
+async def test_a_model_finetuned_anew_is_another_model(folders, loaded, tmp_path):
+    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
+    first, again = loaded(folder).identity, loaded(folder).identity
+    os.utime(folder / "model.safetensors", (1, 1))
+    assert first == again != loaded(folder).identity
 
 
 # --- what goes wrong ---------------------------------------------------------------------------------
