@@ -154,7 +154,7 @@ class AmbiBenchActions:
             try:
                 view = await self._take(seat, asked)
                 if declined:
-                    return {"accepted": True, "html": message_page(frame, "declined")}
+                    return {"accepted": True, "html": self._left(frame, seat, "declined")}
             except ConflictError:
                 notice = Notice(frame.texts("ambibench.trial.moved"))
             except (SeatError, InputError) as error:
@@ -180,7 +180,7 @@ class AmbiBenchActions:
             await self.sessions.withdraw(seat.episode_id)
         except LookupError:
             return message_page(frame, "gone")
-        return message_page(frame, "withdrawn")
+        return self._left(frame, seat, "withdrawn")
 
     async def state(self, seat: Pass) -> dict[str, Any]:
         """Where an episode stands, for a page that comes back into sight."""
@@ -208,10 +208,17 @@ class AmbiBenchActions:
         frame = spoken(frame, card)
         if view.stage != "done":
             return session_page(frame, view, card, notice=notice)
-        if broken_off(view):
-            return message_page(frame, "declined")
         completion = self.sessions.completion(seat.episode_id) if view.study else None
+        if broken_off(view) or (completion is not None and completion.outcome != "complete"):
+            return self._left(frame, seat, "declined")
         return end_page(frame, view, card, completion, await self._replay(seat), notice=notice)
+
+    def _left(self, frame: Frame, seat: Pass, code: str) -> str:
+        """A page for somebody who has left before the end, or afterwards."""
+        try:
+            return message_page(frame, code, completion=self.sessions.completion(seat.episode_id))
+        except LookupError:
+            return message_page(frame, code)
 
     async def _replay(self, seat: Pass) -> Replay | None:
         try:

@@ -36,6 +36,11 @@ class Layout:
     between: str
     due: str
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts in their order."""
+        return self.instruction, self.past, self.told, self.between, self.due
+
 
 def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
     """A trial's text in parts.

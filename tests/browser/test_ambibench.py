@@ -1,0 +1,269 @@
+"""AmbiBench in Chromium: taking part by keyboard alone, faults, withdrawing, and what the browser must not know."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+import pytest
+from participating import (
+    ONE,
+    TWENTY,
+    answer,
+    begin_trials,
+    link,
+    moved_on,
+    open_study,
+    play,
+    prompt_of,
+    said,
+    tab_to,
+)
+from playing import number, rows
+
+from simulator.ambibench.prompt import shown_text
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_taking_part_by_keyboard_alone(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(link(server, TWENTY, "keyboard"))
+    page.wait_for_selector(".am-welcome")
+    tab_to(page, "[data-act=am-enter]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".am-consent")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    tab_to(page, "[data-say=yes]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".am-instructions")
+    tab_to(page, "[data-say=ready]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".am-trial")
+    prompt = prompt_of(server, page)
+    wanted: list[str] = []
+    for k, example in enumerate(prompt.examples, start=1):
+        assert page.text_content("[data-text]") == shown_text(prompt, k)
+        assert page.inner_text(".am-progress") == f"{k} of 20"
+        if k == 8:  # a refresh in the middle: the same trial, what was typed is there
+            page.keyboard.type("Half")
+            page.reload()
+            page.wait_for_selector(".am-trial")
+            assert page.input_value("#am-answer") == "Half"
+            assert page.text_content("[data-text]") == shown_text(prompt, 8)
+            page.keyboard.press("Control+A")
+        text = {3: "perhaps", 4: example.label.lower()}.get(k, example.label)
+        page.keyboard.press("Enter")  # nothing typed, or what was typed is replaced: no turn
+        wanted.append("Half" if k == 8 else text)
+        if k == 8:
+            moved_on(page, k + 1)
+        else:
+            assert number(page) == k + 1
+            answer(page, text)
+        if k < 20:
+            right = page.inner_text("[data-feedback]")
+            assert example.label in right
+            assert ("You typed" in right) == (wanted[-1] not in (example.label, example.label.lower()))
+    page.wait_for_selector(".am-comment")
+    page.keyboard.type("It was about\n")
+    page.keyboard.type(prompt.salient)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".am-done")
+    assert said(server, page) == ["yes", "ready", *wanted, f"It was about\n{prompt.salient}"]
+    question = "SELECT payload, seconds FROM turns WHERE payload LIKE '%raw_answer%' ORDER BY number"
+    kept = [(json.loads(payload), seconds) for payload, seconds in rows(server, question)]
+    assert all(payload["keys_used"] is True and payload["shown_at"] for payload, _ in kept)
+    assert all(0 <= seconds < 600 for _, seconds in kept)
+    assert [payload["normalised"] for payload, _ in kept] == [k == 4 for k in range(1, 21)]
+    assert page.input_value("#am-code") == "AMBI43-DONE"
+    tab_to(page, "[data-act=am-copy]")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent.length > 0")
+    # Nobody takes part twice: not in this study, not in its sisters.
+    for study, code in ((TWENTY, "taken"), (ONE, "excluded")):
+        page.goto(link(server, study, "keyboard"))
+        page.wait_for_selector(".am-welcome")
+        tab_to(page, "[data-act=am-enter]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f".ab-page[data-code={code}]")
+        assert page.locator("#am-code").count() == (code == "taken")
+
+
+def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, ONE, "single")
+    begin_trials(page)
+    prompt = prompt_of(server, page)
+    assert page.text_content("[data-text]") == shown_text(prompt, 3)
+    assert page.locator(".am-progress").count() == 0
+    page.fill("#am-answer", prompt.examples[2].label)
+    page.click(".am-foot [type=submit]")
+    page.wait_for_selector(".am-comment")
+    assert page.locator("[data-feedback]").count() == 0
+    page.click("[type=submit]")
+    page.wait_for_selector(".am-done")
+    assert page.input_value("#am-code") == "AMBI42U-DONE"
+    assert said(server, page) == ["yes", "ready", prompt.examples[2].label, ""]
+    question = "SELECT payload FROM turns WHERE payload LIKE '%raw_answer%' ORDER BY seq DESC LIMIT 1"
+    payload = json.loads(rows(server, question)[0][0])
+    assert (payload["keys_used"], payload["correct"]) == (False, 1.0)
+
+
+def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
+    """Neither page source, nor /config, nor any response holds a later sentence or the label that is due."""
+    page = open_page().page
+    received: list[str] = []
+
+    def keep(response: Any) -> None:
+        kind = response.headers.get("content-type", "")
+        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
+            received.append(response.text())
+
+    page.on("response", keep)
+    open_study(page, server, TWENTY, "curious")
+    prompt = prompt_of(server, page)
+    begin_trials(page)
+    for k, example in enumerate(prompt.examples, start=1):
+        page.evaluate("() => fetch('/config').then(r => r.text())")
+        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
+        page.evaluate(
+            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
+            page.evaluate("askback.token()"),
+        )
+        held = "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
+        known = {one.sentence for one in prompt.examples[:k]}
+        later = {one.sentence for one in prompt.examples[k:]} - known
+        assert example.sentence in held
+        assert [one for one in later if one in held or escape(one) in held] == []
+        assert not any(word in held for word in (prompt.id, '"gold"', "posterior", "polarity"))
+        # After the sentence that is due stands the field for its label; no label follows it anywhere.
+        cut = ">" if prompt.format == "arrow" else "A:"
+        if example.sentence not in {one.sentence for one in prompt.examples[: k - 1]}:
+            for label in ("X", "Y"):
+                shown = f"{example.sentence}\n{cut}{'' if cut == '>' else ' '}{label}"
+                for form in (shown, escape(shown), json.dumps(escape(shown))[1:-1], json.dumps(shown)[1:-1]):
+                    assert form not in held
+        answer(page, "X" if k % 3 else "?")
+    page.wait_for_selector(".am-comment")
+
+
+def test_typing_twice_is_answering_once(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server)
+    page.keyboard.type("X")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.evaluate(
+        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=am-answer]')?.requestSubmit()"
+    )
+    page.wait_for_selector(".ab-page[data-number='2']")
+    page.wait_for_timeout(500)
+    assert said(server, page) == ["ready", "X"]
+
+
+def test_going_back_changes_nothing(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server)
+    answer(page, "X")
+    answer(page, "Y")
+    page.go_back()
+    page.wait_for_selector(".am-entry")
+    page.go_forward()
+    page.wait_for_selector(".ab-page[data-number='3']")
+    assert said(server, page) == ["ready", "X", "Y"]
+
+
+def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any) -> None:
+    first = open_page().page
+    play(first, server)
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.wait_for_selector(".am-trial")
+    answer(first, "X")
+    second.fill("#am-answer", "Y")
+    second.press("#am-answer", "Enter")
+    second.wait_for_selector(".am-notices .ab-notice")
+    assert "another window" in second.inner_text(".am-notices")
+    assert number(second) == 2
+    assert second.input_value("#am-answer") == ""
+    assert said(server, first) == ["ready", "X"]
+
+
+def test_a_killed_server_loses_nothing(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server)
+    answer(page, "X")
+    page.keyboard.type("Y")
+    server.kill()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent.includes('does not answer')")
+    server.start()
+    page.wait_for_selector(".ab-page[data-number='3']", timeout=60_000)
+    assert said(server, page) == ["ready", "X", "Y"]
+    assert page.inner_text(".ab-toast") == ""
+
+
+def test_withdrawing_is_always_possible(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, TWENTY, "leaver")
+    begin_trials(page)
+    answer(page, "secret words")
+    page.keyboard.press("Shift+Tab")
+    page.click("[data-act=am-withdraw]")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("[data-withdraw]")
+    page.click("[data-act=am-withdraw]")
+    assert page.evaluate("document.activeElement.dataset.act") == "am-withdraw-no"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    assert rows(server, "SELECT COUNT(*) FROM turns WHERE text LIKE '%secret words%'") == [(0,)]
+    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]
+    page.reload()
+    page.wait_for_selector(".ab-page[data-code=declined]")
+
+
+def test_declining_is_fine(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, ONE, "no-thanks")
+    page.click("[data-say=no]")
+    page.wait_for_selector(".ab-page[data-code=declined]")
+    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'no-thanks'") == [(0,)]
+
+
+def test_free_play_ends_with_a_result_and_is_gone_on_with_from_home(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server)
+    prompt = prompt_of(server, page)
+    answer(page, "never")
+    page.goto(f"{server.url}/")
+    page.wait_for_selector("[data-continue] a")
+    page.click("[data-continue] a >> nth=0")
+    page.wait_for_selector(".ab-page[data-number='2']")
+    for example in prompt.examples[1:]:
+        answer(page, example.label)
+    page.wait_for_selector(".am-done")
+    assert page.inner_text("h1") == "19 of 20 right"
+    assert page.locator(".am-plot-bars").count() == 4
+    assert page.locator(".am-plot-bars rect").count() == 80
+    assert page.locator(".am-table tbody tr").count() == 20
+    page.goto(f"{server.url}/")
+    page.wait_for_selector(".ab-home")
+    assert page.locator("[data-continue] a").count() == 0
+
+
+def test_without_a_platform_this_browser_is_who_comes(server: Any, open_page: Any) -> None:
+    page, other = open_page().page, open_page().page
+    for one in (page, other):
+        one.goto(f"{server.url}/ambibench/study/{TWENTY}")
+        one.wait_for_selector(".am-welcome")
+        one.click("[data-act=am-enter]")
+        one.wait_for_selector(".am-consent")
+    mine = page.get_attribute(".ab-page", "data-episode")
+    assert mine != other.get_attribute(".ab-page", "data-episode")
+    page.goto(f"{server.url}/ambibench/study/{TWENTY}")
+    page.wait_for_selector(".am-welcome")
+    page.click("[data-act=am-enter]")
+    page.wait_for_selector(".am-consent")
+    assert page.get_attribute(".ab-page", "data-episode") == mine

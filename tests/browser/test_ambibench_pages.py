@@ -1,0 +1,163 @@
+"""AmbiBench's pages in Chromium: languages, screens, accessibility, what is read aloud."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from participating import ONE, TWENTY, answer, begin_trials, link, open_study, play, prompt_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page: Any) -> None:
+    page = open_page(locale="zh-CN").page
+
+    def strange() -> list[str]:
+        """English words outside of what is marked as English."""
+        shown = page.evaluate(
+            """() => { const copy = document.querySelector('#ab-content').cloneNode(true);
+                       copy.querySelectorAll('[lang=en], h1[dir]').forEach((one) => one.remove());
+                       return copy.textContent; }"""
+        )
+        return [word for word in re.findall(r"[A-Za-z]{3,}", shown) if word not in ("USD", "Ctrl", "AMBI")]
+
+    page.goto(f"{server.url}/ambibench")
+    page.wait_for_selector(".am-entry")
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    page.goto(link(server, ONE, "chinese"))
+    page.wait_for_selector(".am-welcome")
+    assert strange() == []
+    page.click("[data-act=am-enter]")
+    page.wait_for_selector(".am-consent")
+    assert strange() == []
+    page.click("[data-say=yes]")
+    page.wait_for_selector(".am-instructions")
+    assert strange() == []
+    begin_trials(page)
+    assert page.get_attribute("[data-text]", "lang") == "en"
+    assert strange() == []
+    answer(page, "X")
+    page.wait_for_selector(".am-comment")
+    assert strange() == []
+    play(page, server, setting="instruction")
+    answer(page, "X")
+    page.wait_for_selector(".am-done")
+    assert strange() == []
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
+def test_the_pages_keep_the_accessibility_rules(
+    server: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
+) -> None:
+    page = open_page(scheme=scheme, locale=locale).page
+    page.goto(f"{server.url}/ambibench")
+    page.wait_for_selector(".am-entry")
+    check_rules(page)
+    page.goto(link(server, TWENTY, f"axe-{scheme}"))
+    page.wait_for_selector(".am-welcome")
+    check_rules(page)
+    page.click("[data-act=am-enter]")
+    page.wait_for_selector(".am-consent")
+    check_rules(page)
+    page.click("[data-act=am-withdraw]")
+    check_rules(page)
+    page.keyboard.press("Escape")
+    page.click("[data-say=yes]")
+    page.wait_for_selector(".am-instructions")
+    check_rules(page)
+    begin_trials(page)
+    check_rules(page)
+    for k, example in enumerate(prompt_of(server, page).examples, start=1):
+        answer(page, "wrong" if k in (1, 19) else example.label)
+        if k in (1, 2, 19):  # corrected, right, and a history that has to be scrolled
+            check_rules(page)
+    page.wait_for_selector(".am-comment")
+    check_rules(page)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".am-done")
+    check_rules(page)
+    open_study(page, server, TWENTY, f"axe-{scheme}")
+    page.wait_for_selector(".ab-page[data-code=taken]")
+    check_rules(page)
+    play(page, server)
+    for label in "XY" * 10:
+        answer(page, label)
+    page.wait_for_selector(".am-done")
+    page.click(".am-whole summary")
+    check_rules(page)
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+def test_every_page_fits_its_screen(server: Any, open_page: Any, width: int) -> None:
+    page = open_page(width=width, height=740).page
+
+    def fits() -> None:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+                  && !e.closest('.ab-hidden, .ab-skip, svg') && e.getBoundingClientRect().right > w + 1)
+                  .map(e => e.className)"""
+        assert page.evaluate(wide, width) == []
+
+    page.goto(f"{server.url}/ambibench")
+    page.wait_for_selector(".am-entry")
+    fits()
+    page.goto(link(server, TWENTY, f"wide-{width}"))
+    page.wait_for_selector(".am-welcome")
+    fits()
+    page.click("[data-act=am-enter]")
+    page.wait_for_selector(".am-consent")
+    fits()
+    page.click("[data-act=am-withdraw]")
+    fits()
+    page.keyboard.press("Escape")
+    page.click("[data-say=yes]")
+    page.wait_for_selector(".am-instructions")
+    fits()
+    begin_trials(page)
+    fits()
+    for _ in range(19):
+        answer(page, "no idea what this could be")
+        # Where one types is in sight, however long the history has grown.
+        seen = """() => { const field = document.querySelector('#am-answer').getBoundingClientRect();
+                  const foot = document.querySelector('.am-foot').getBoundingClientRect();
+                  return field.top >= 0 && field.bottom <= foot.top + 1 && foot.bottom <= innerHeight + 1; }"""
+        assert page.evaluate(seen)
+    fits()
+    answer(page, "X")
+    page.wait_for_selector(".am-comment")
+    fits()
+    page.click("[type=submit]")
+    page.wait_for_selector(".am-done")
+    fits()
+    play(page, server, setting="instruction")
+    answer(page, "X")
+    page.wait_for_selector(".am-done")
+    fits()
+
+
+def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server)
+    prompt = prompt_of(server, page)
+    answer(page, "wrong")
+    page.wait_for_function(
+        """right => [...document.querySelectorAll('[role=status]')].some((one) =>
+             one.textContent.includes(`the right answer is ${right}`)
+             && one.textContent.includes('Sentence 2 of 20'))""",
+        arg=prompt.examples[0].label,
+    )
+    described = page.get_attribute("#am-answer", "aria-describedby").split()
+    assert prompt.examples[1].sentence in page.text_content(f"#{described[0]}")
+
+
+def test_looks_after_the_colours_of_the_screen(server: Any, open_page: Any) -> None:
+    """A wrong answer is told by words and a line below the label, not by colour alone."""
+    page = open_page(scheme="dark").page
+    play(page, server)
+    answer(page, "wrong")
+    style = page.evaluate("getComputedStyle(document.querySelector('.am-corrected')).textDecorationLine")
+    assert style == "underline"
+    assert page.get_attribute(".am-corrected", "data-mark") == "corrected"
+    assert page.evaluate("document.body.classList.contains('dark')")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
+sys.path.insert(0, str(Path(__file__).parent))  # visiting
+
+from fake_sessions import FakeSessions
+
+from logs import LogReader, LogWriter
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.studies import Study
+from ui.actions import Actions
+from ui.ambibench.actions import AmbiBenchActions
+from ui.server import create_server
+from ui.tokens import Signer
+
+PAY = {"amount": 1.25, "currency": "USD", "minutes": 6}
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+def make_study(name: str, setting: str, places: int, *, show: bool = False, **more: Any) -> Study:
+    """A study of the setting with so many places."""
+    settings = {"setting": setting, "show_result": show, "languages": more.pop("languages", ["en", "zh"])}
+    given = {
+        "id": name,
+        "title": f"The {name}",
+        "benchmark": "ambibench",
+        "seat": "participant",
+        "settings": settings,
+        "participants": places,
+        "pay": PAY,
+        "completion_codes": {"complete": f"DONE-{name}", "returned": f"BACK-{name}"},
+    }
+    return Study.model_validate(given | more)
+
+
+STUDIES = (
+    make_study("twenty", "multiple", 12, completion_url="https://example.org/done?cc={code}"),
+    make_study("one", "instruction", 12, show=True),
+    make_study("tiny", "instruction", 6, conditions=["subject/arrow/human"], participants=1, exclude=[]),
+    make_study("named", "instruction", 6, require_identity=True, exclude=[]),
+    make_study("own", "multiple", 6, exclude=[], languages=["zh"], texts={"consent": "Ours.\n\n<b>Yes?</b>"}),
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def letters(log: tuple[LogWriter, LogReader]) -> AmbiBenchSessions:
+    """Free play and small studies, on a log of their own; no models."""
+    return AmbiBenchSessions(*log, no_models, studies=STUDIES)
+
+
+@pytest.fixture
+def actions(letters: AmbiBenchSessions) -> Actions:
+    signer = Signer(b"a secret for tests")
+    return Actions(FakeSessions(), signer, ambibench=AmbiBenchActions(letters))
+
+
+@pytest.fixture
+async def client(letters: AmbiBenchSessions, tmp_path: Path) -> TestClient:
+    # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
+    server = create_server(FakeSessions(), home=tmp_path, ambibench=letters)
+    return TestClient(server, base_url="http://127.0.0.1:7860")

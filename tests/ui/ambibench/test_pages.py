@@ -1,0 +1,218 @@
+"""The pages' markup: the text as a model gets it, its marks, the plot, both languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from visiting import Page, Visit, ask, enter, play, prompt_of, words
+
+import ui
+from logs import LogReader, LogWriter
+from simulator.ambibench.prompt import shown_text
+from simulator.ambibench.views import Replay
+from ui.actions import Actions
+from ui.ambibench.entry import KINDS, message_page, picture, whole
+from ui.ambibench.play import lay_out
+from ui.ambibench.result import rows, story
+from ui.i18n import strings
+from ui.render.environment import environment
+from ui.render.frame import Frame
+
+Log = tuple[LogWriter, LogReader]
+CODES = ("full", "taken", "excluded", "closed", "identity", "unknown", "declined", "withdrawn", "gone")
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
+
+
+@pytest.mark.parametrize("form", ["arrow", "qa"])
+async def test_a_trial_shows_exactly_what_a_model_gets(actions: Actions, log: Log, form: str) -> None:
+    visit = await play(actions, format=form)
+    prompt = prompt_of(log[1], visit.episode)
+    await visit.say("ready")
+    for k in range(1, 21):
+        page = Page(visit.html)
+        assert page.shown == shown_text(prompt, k)
+        assert page.one("data-answer")["aria-describedby"] == "am-due am-hint"
+        assert f"{k} of 20" in words(visit.html)
+        await visit.say("X")
+
+
+async def test_all_of_one_question_stands_on_one_screen(actions: Actions, log: Log) -> None:
+    visit = await play(actions, setting="instruction")
+    prompt = prompt_of(log[1], visit.episode)
+    assert "all sentences stand on one screen" in words(visit.html).lower()
+    await visit.say("ready")
+    assert Page(visit.html).shown == shown_text(prompt, 3)
+    assert "am-told" not in visit.html
+    assert "am-progress" not in visit.html
+
+
+async def test_the_right_label_is_told_and_marked(actions: Actions, log: Log) -> None:
+    visit = await play(actions)
+    examples = prompt_of(log[1], visit.episode).examples
+    await visit.say("ready")
+    await visit.say(examples[0].label)
+    assert f"That was right: {examples[0].label}" in words(visit.html)
+    assert "am-corrected" not in visit.html
+    await visit.say(EVIL)
+    assert f"You typed {EVIL}; the right answer is {examples[1].label}." in words(visit.html)
+    told = [attrs for _, attrs in Page(visit.html).tags if "am-told" in (attrs.get("class") or "")]
+    assert [attrs["data-mark"] for attrs in told] == ["corrected"]
+    assert not [tag for tag, _ in Page(visit.html).tags if tag in ("script", "img")]
+
+
+async def test_nothing_on_a_trial_says_what_is_valid(actions: Actions) -> None:
+    """No list of answers, no pattern, no buttons for them: neither priming nor help (section 10)."""
+    visit = await play(actions)
+    await visit.say("ready")
+    page = Page(visit.html)
+    field = page.one("data-answer")
+    assert {"pattern", "placeholder", "list", "value", "required"}.isdisjoint(field)
+    assert [tag for tag, _ in page.tags if tag in ("select", "datalist")] == []
+    outside = words(visit.html).replace(" ".join(page.shown.split()), "")
+    assert not re.search(r"\b[XY]\b", outside)
+
+
+async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, log: Log) -> None:
+    pages = [(await actions.page({"path": "/ambibench", "language": "en"}))["html"]]
+    pages.append((await actions.page({"path": "/study", "query": "study=one", "language": "zh"}))["html"])
+    visit = await enter(actions, "one", "pid-1")
+    pages.append(visit.html)
+    for text in ("yes", "ready", prompt_of(log[1], visit.episode).examples[2].label, "fine"):
+        await visit.say(text)
+        pages.append(visit.html)
+    pages.append((await ask(actions, "one", "pid-1"))["html"])
+    for html in pages:
+        page = Page(html)
+        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
+            used = [attrs[name] or "" for _, attrs in page.tags if name in attrs]
+            assert {one for value in used for one in value.split()} <= set(ids)
+        links = [attrs["href"] or "" for _, attrs in page.tags if "href" in attrs]
+        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+
+
+async def test_the_english_text_is_marked_on_chinese_pages(actions: Actions) -> None:
+    visit = await play(actions, language="zh")
+    await visit.say("ready")
+    assert "把规律接下去" in visit.html
+    assert Page(visit.html).one("data-text")["lang"] == "en"
+    assert visit.root["lang"] == "zh"
+
+
+async def test_a_study_speaks_its_own_language_and_words(actions: Actions) -> None:
+    visit = await enter(actions, "own", "pid-1")
+    assert visit.root["lang"] == "zh"
+    assert "Ours." in Page(visit.html).texts
+    assert "<b>Yes?</b>" in Page(visit.html).texts
+    assert "hreflang" not in visit.html
+
+
+async def finished(actions: Actions, log: Log, **wishes: Any) -> tuple[Visit, Replay]:
+    visit = await play(actions, **wishes)
+    for text in ("ready", *"XY" * 10):
+        if visit.stage != "done":
+            await visit.say(text)
+    assert actions.ambibench is not None
+    replay = await actions.ambibench.sessions.replay(visit.episode, "participant")
+    assert isinstance(replay, Replay)
+    return visit, replay
+
+
+async def test_the_plot_has_every_rule_at_every_sentence(actions: Actions, log: Log) -> None:
+    _, replay = await finished(actions, log)
+    drawn = rows(strings("en"), replay)
+    assert len(drawn) == 4
+    assert [row.true for row in drawn].count(True) == 1
+    for number, trial in enumerate(replay.trials):
+        cells = [row.cells[number] for row in drawn]
+        assert sum(cell.height for cell in cells) == pytest.approx(1)
+        assert all(cell.y + cell.height == pytest.approx(1) for cell in cells)
+        assert all(number < cell.x < number + 1 for cell in cells)
+        assert [cell.height for cell in cells] == [chance for _, chance in trial.posterior]
+    assert all(cell.height > 0 for row in drawn if row.true for cell in row.cells)
+
+
+async def test_the_table_tells_right_from_wrong_and_known_from_guessed(actions: Actions, log: Log) -> None:
+    visit, replay = await finished(actions, log)
+    told = story(strings("en"), replay)
+    for line, trial in zip(told.lines, replay.trials, strict=True):
+        assert line.mark == ("right" if trial.answer == trial.gold else "wrong")
+        assert line.best in (None, trial.gold)
+        assert line.left == sum(chance > 0 for _, chance in trial.posterior)
+    assert told.lines[0].best is None
+    assert told.known is None or replay.trials[told.known - 1].identified
+    read = words(visit.html)
+    assert all(trial.sentence in read for trial in replay.trials)
+    assert f"{told.correct} of 20 right" in read
+
+
+async def test_the_result_of_one_question(actions: Actions, log: Log) -> None:
+    visit, replay = await finished(actions, log, setting="instruction")
+    told = story(strings("en"), replay)
+    assert [line.mark for line in told.lines[:2]] == ["given", "given"]
+    assert told.single
+    right = replay.trials[2].gold == "X"
+    assert ("That was right" in words(visit.html)) == right
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_refusal_says_what_to_do(language: str) -> None:
+    texts = strings(language)
+    for code in CODES:
+        html = message_page(Frame(texts, "/study", "study=x"), code)
+        assert all(texts(f"ambibench.refusal.{code}_{part}") in words(html) for part in ("title", "text"))
+        assert len(words(html)) > 60
+
+
+async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
+    html = (await actions.page({"path": "/ambibench", "language": "en"}))["html"]
+    page = Page(html)
+    values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
+    for setting, kinds in KINDS.items():
+        assert {(f"kind-{setting}", kind) for kind in kinds} <= values
+    assert 'href="/ambibench/study/twenty"' in html
+    assert "1.25 USD" in words(html)
+    home = (await actions.page({"path": "/", "language": "en"}))["html"]
+    assert 'href="/ambibench"' in home
+
+
+def test_layouts_are_the_text() -> None:
+    text = "Do.\nOne.\n>X\nTwo.\n>"
+    assert "".join(lay_out(text, "X", "arrow").parts) == text
+    assert lay_out(text, "X", "arrow").told == "X"
+    assert "".join(lay_out(text, None, "arrow").parts) == text
+    assert lay_out("Q?", None, None).instruction == "Q?"
+    assert picture().endswith("\n>")
+
+
+def test_numbers_without_idle_decimals() -> None:
+    assert [whole(6.0), whole(17.5), whole(0.0)] == ["6", "17.5", "0"]
+
+
+def test_no_template_brings_a_text_of_its_own() -> None:
+    loader = environment().loader
+    assert loader is not None
+    for name in environment().list_templates():
+        if "ambibench/" not in name:
+            continue
+        source, _, _ = loader.get_source(environment(), name)
+        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", source, flags=re.DOTALL)
+        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
+        assert [text for text in texts if re.search(r"[^\W\d_]{2,}", text)] == [], name
+
+
+def test_every_text_is_used() -> None:
+    templates = environment()
+    assert templates.loader is not None
+    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
+    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
+    source = "\n".join(sources)
+    made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
+    made += ["ambibench.value.", "ambibench.rule.", "ambibench.entry."]
+    names = [name for name in strings("en").texts if name.startswith("ambibench.")]
+    assert len(names) > 150
+    assert [name for name in names if name not in source and not name.startswith(tuple(made))] == []
