@@ -84,10 +84,11 @@ cli.add_typer(_generate, name="generate")
 cli.add_typer(_stats, name="stats")
 
 CHECKERS += [
+    # Before ClarQ's, which takes every YAML file for tasks.
+    Checker(studies.KIND, studies.find_studies, studies.check_studies),
     Checker(clarq_data.KIND, clarq_data.find_tasks, clarq_data.check_tasks),
     Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
-    Checker(studies.KIND, studies.find_studies, studies.check_studies),
 ]
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
