@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
-from uuid import uuid4
 
 import typer
 from rich.console import Console
@@ -17,6 +15,7 @@ from logs.paths import default_path
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.report import Report, print_report, report
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
+from simulator.ambibench.reporting.files import write_whole
 from simulator.ambibench.reporting.results import Results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, one_table
@@ -67,7 +66,7 @@ def report_ambibench(
     console = Console()
     if trials is not None:
         count = write_trials(trials, found.trials)
-        console.print(f"{count} trials -> {trials}", highlight=False)
+        console.print(f"{count} trials -> {trials}", highlight=False, soft_wrap=True)
     if out is None:
         _show(console, found, table, quiet=trials is not None)
         return
@@ -76,7 +75,9 @@ def report_ambibench(
     for path in (*written, *drawn):
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
     for number, lacks in missing:
-        console.print(f"figure {number}: {lacks}", highlight=False, markup=False, style="yellow")
+        console.print(
+            f"figure {number}: {lacks}", highlight=False, markup=False, style="yellow", soft_wrap=True
+        )
 
 
 def _report(
@@ -104,7 +105,7 @@ def _show(console: Console, found: Report, form: Form | None, *, quiet: bool) ->
 
 def _write_tables(folder: Path, found: Mapping[str, Table], forms: Iterable[Form]) -> list[Path]:
     return [
-        _write(folder / f"{name}{SUFFIXES[form]}", one_table(table, form))
+        write_whole(folder / f"{name}{SUFFIXES[form]}", one_table(table, form))
         for name, table in found.items()
         for form in forms
     ]
@@ -122,18 +123,6 @@ def _draw(
         if figure is not None:
             written += [save(figure, folder / f"{figure.name}.{suffix}") for suffix in suffixes]
     return written, missing
-
-
-def _write(path: Path, text: str) -> Path:
-    draft = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"{path}: cannot be written ({error.strerror}).") from error
-    return path
 
 
 def _suffixes(text: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ One that lacks all its data is not drawn; what is missing is told with the comma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import cycle
 from typing import Final
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
@@ -34,6 +35,8 @@ from simulator.ambibench.reporting.wording import (
 )
 from simulator.errors import InputError
 from simulator.figures import Line, Panel, Stacked
+from simulator.figures.look import COLOURS
+from simulator.figures.spec import Style
 from simulator.stats import Interval
 
 INTERVALS: Final = "95 % bootstrap intervals over prompts, and over people."
@@ -133,12 +136,17 @@ def figure_8(results: Results) -> Drawn:
     bracket, wug = _multiple(results).where(role="model"), results.where(setting="wug", role="model")
     both = [actor for actor in bracket.present("actor") if actor in wug.present("actor")]
     lines: list[Line] = []
-    for actor in both:
-        for name, some in (("[category withheld]", bracket), ("wug", wug)):
+    kinds: tuple[tuple[str, Results, Style], ...] = (
+        ("[category withheld]", bracket, "solid"),
+        ("wug", wug, "dashed"),
+    )
+    for colour, actor in zip(cycle(COLOURS), both, strict=False):
+        for name, some, style in kinds:
             points = split(means(some.where(actor=actor), "correct", ("actor", "k")))[actor]
-            lines.append(curve(f"{actor}, {name}", points, style="dashed" if name == "wug" else "solid"))
+            lines.append(curve(f"{actor}, {name}", points, style=style, colour=colour))
     panels = [k_panel("", lines)] if lines else []
-    missing = [run_missing(one) for one, there in (("multiple", bracket), ("wug", wug)) if not len(there)]  # type: ignore[arg-type]
+    needed: tuple[tuple[Setting, Results], ...] = (("multiple", bracket), ("wug", wug))
+    missing = [run_missing(setting) for setting, there in needed if not len(there)]
     if not lines and not missing:
         missing = ["no model has played both settings multiple and wug: play the other one, too"]
     return drawn("figure-8", "A category withheld, and a wug", panels, INTERVALS, missing)

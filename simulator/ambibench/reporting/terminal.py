@@ -1,13 +1,15 @@
-"""Tables for a terminal, and all of them as one text in other forms."""
+"""Tables for a terminal of eighty columns, and all of them as one text in other forms."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rich.console import Console
+from rich.text import Text
 
+from simulator.ambibench.reporting.wording import FEATURE_TITLES
 from simulator.figures import Table
 from simulator.figures.tables import Cell
 from simulator.stats import Interval
@@ -16,17 +18,20 @@ Form = Literal["text", "csv", "latex", "json"]
 SUFFIXES: Final[Mapping[Form, str]] = {"text": ".txt", "csv": ".csv", "latex": ".tex", "json": ".json"}
 # One row per cell, prompt or person: for files.
 LONG: Final = ("cells", "prompts", "sessions")
-# Intervals are shown where they fit; files have them everywhere.
-_WIDE: Final = ("accuracy", "curve", "validity", "verbalise")
-_KEPT: Final = ("all",)
+# Of a curve the terminal shows these k; files have them all.
+_SHOWN_K: Final = (1, 2, 3, 4, 6, 8, 10, 15, 20)
+_SHORT: Final = {title: name for name, title in FEATURE_TITLES.items()}
 
 
 def print_tables(console: Console, tables: Mapping[str, Table]) -> None:
-    """The tables, without those in long form; where columns are many, intervals are left out."""
+    """What fits of each table; those in long form are left out, and intervals where columns are many."""
     for name, table in tables.items():
-        if name not in LONG:
-            console.print()
-            console.print((_plain(table) if name.startswith(_WIDE) else table).to_text())
+        if name in LONG:
+            continue
+        console.print()
+        console.print(Text(table.title, "bold"), soft_wrap=True)
+        for part in _parts(name, table):
+            console.print(part.to_text())
 
 
 def formatted(tables: Mapping[str, Table], form: Form) -> str:
@@ -44,12 +49,12 @@ def formatted(tables: Mapping[str, Table], form: Form) -> str:
 
 
 def one_table(table: Table, form: Form) -> str:
-    """One table as a text."""
+    """One table, whole, as a text."""
     if form == "text":
-        console = Console(width=250)
+        console = Console(width=400)
         with console.capture() as capture:
             console.print(table.to_text())
-        return capture.get()
+        return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
     writers: dict[str, Callable[[], str]] = {
         "csv": table.to_csv,
         "latex": table.to_latex,
@@ -58,12 +63,37 @@ def one_table(table: Table, form: Form) -> str:
     return writers[form]()
 
 
-def _plain(table: Table) -> Table:
-    kept = [head.name in _KEPT for head in table.heads]
-    rows = [
-        [cell if keep else _value(cell) for cell, keep in zip(row, kept, strict=True)] for row in table.rows
-    ]
-    return Table(table.columns, rows, table.title)
+def _parts(name: str, table: Table) -> Iterator[Table]:
+    heads = [head.name for head in table.heads]
+    if name.startswith(("curve", "validity")):
+        few = len(table.rows) <= len(_SHOWN_K)
+        yield _turned([row for row in table.rows if few or row[0] in _SHOWN_K], "k", heads[1:])
+    elif name == "people":
+        yield _turned([[f"{row[0]}, {row[1]}", *row[2:]] for row in table.rows], "", heads[2:])
+    elif name.startswith(("accuracy", "verbalise")):
+        features = [head for head in heads if head in _SHORT]
+        told = [head for head in heads if head not in features]
+        yield _picked(table, told, keep="all")
+        yield _picked(table, ["actor", *features])
+    elif name == "aws":
+        yield _picked(table, heads)
+    else:
+        yield Table(table.columns, table.rows)
+
+
+def _picked(table: Table, wanted: Sequence[str], keep: str = "") -> Table:
+    """Some columns, features by their short names; intervals in the column `keep` alone."""
+    heads = [head.name for head in table.heads]
+    places = [heads.index(name) for name in wanted]
+    rows = [[row[at] if heads[at] == keep else _value(row[at]) for at in places] for row in table.rows]
+    return Table([_SHORT.get(name, name) for name in wanted], rows)
+
+
+def _turned(rows: Sequence[Sequence[Cell]], corner: str, names: Sequence[str]) -> Table:
+    """Columns as rows; the first cell of each row is the heading of a column."""
+    heads = [corner or " ", *(str(row[0]) for row in rows)]
+    turned = [[name, *(_value(row[at]) for row in rows)] for at, name in enumerate(names, start=1)]
+    return Table(heads, turned)
 
 
 def _value(cell: Cell) -> Cell:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from pydantic import ValidationError
 
@@ -21,6 +19,7 @@ from simulator.ambibench.labels import MODES, Mode, Tie
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.prompt import Prompt, asked_text, label_offsets, scored_positions, whole_text
+from simulator.ambibench.reporting.files import write_whole
 from simulator.ambibench.reporting.record import (
     ActorKind,
     Shown,
@@ -258,14 +257,7 @@ def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
         InputError: if it cannot be written.
     """
     lines = [record_json(record) + "\n" for record in records]
-    draft = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text("".join(lines), encoding="utf-8")
-        os.replace(draft, path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"{path}: cannot be written ({error.strerror}).") from error
+    write_whole(path, "".join(lines))
     return len(lines)
 
 

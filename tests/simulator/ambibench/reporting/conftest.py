@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from math import log as ln
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.playing import Options, label_payload, text_payload
@@ -20,39 +21,42 @@ from simulator.ambibench.rows import item_row
 from simulator.ambibench.trials import Item, Trial, trials
 from simulator.seats import Reply
 
+SHOWN = "2026-01-01T00:00:00.000+00:00"
 Answer = Callable[[Item, Trial, Random], Reply]
 """What somebody says in a trial."""
 
 
-def says(text: str, **move: Any) -> Reply:
+def _says(text: str, **move: Any) -> Reply:
     return Reply(text=text, move=move)
 
 
-def table(**probabilities: float) -> Reply:
+def _table(**probabilities: float) -> Reply:
     """A reply with a table of token probabilities."""
     pairs = [(token, ln(p)) for token, p in probabilities.items()]
     return Reply(text=pairs[0][0], move={"table": pairs, "decoding": {"top": 20}})
 
 
-def skilled(accuracy: float, valid: float = 0.9) -> Answer:
+def _skilled(accuracy: float, valid: float = 0.9) -> Answer:
     """A model that gives the right label the larger share with some probability."""
 
     def answer(item: Item, trial: Trial, random: Random) -> Reply:
         right, wrong = (trial.gold, "Y" if trial.gold == "X" else "X")
         best, other = (right, wrong) if random.random() < accuracy else (wrong, right)
         share = 0.5 + random.random() / 2
-        return table(**{str(best): valid * share, str(other): valid * (1 - share), "the": 1 - valid})
+        return _table(**{str(best): valid * share, str(other): valid * (1 - share), "the": 1 - valid})
 
     return answer
 
 
-def typed(accuracy: float) -> Answer:
+def _typed(accuracy: float) -> Answer:
     """A person that types the right label with some probability."""
 
     def answer(item: Item, trial: Trial, random: Random) -> Reply:
         right = random.random() < accuracy
         wrong = "Y" if trial.gold == "X" else "X"
-        return says(str(trial.gold) if right else wrong, keys_used=True, shown_at="2026-01-01T00:00:00.000+00:00")
+        return _says(
+            str(trial.gold) if right else wrong, keys_used=True, shown_at="2026-01-01T00:00:00.000+00:00"
+        )
 
     return answer
 
@@ -105,11 +109,15 @@ class Desk:
         return made
 
     def _episode(
-        self, episode: Episode, item: Item, answer: Answer, status: str | None, answers: int | None, seconds: float
+        self,
+        episode: Episode,
+        item: Item,
+        answer: Answer,
+        status: str | None,
+        answers: int | None,
+        seconds: float,
     ) -> None:
         if episode.participant_id:
-            from logs.rows import Participant
-
             self.writer.put(Participant(id=episode.participant_id))
         self.writer.put(item_row(item))
         self.writer.put(episode)
@@ -154,18 +162,40 @@ class Desk:
         self.writer.flush()
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    path = tmp_path / "log.sqlite"
+@contextmanager
+def _opened(path: Path) -> Iterator[Desk]:
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
         yield Desk(path, writer, reader)
 
 
-def some(items: Sequence[Item], count: int) -> tuple[Item, ...]:
-    """Every so many-th item, so that all cells are there."""
-    step = max(1, len(items) // count)
-    return tuple(items[::step][:count])
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with _opened(tmp_path / "log.sqlite") as desk:
+        yield desk
 
 
-def renamed(item: Item, name: str) -> Item:
-    return replace(item, id=name)
+@pytest.fixture(scope="module")
+def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One log for all tests of a file that only read."""
+    with _opened(tmp_path_factory.mktemp("log") / "log.sqlite") as desk:
+        yield desk
+
+
+@pytest.fixture(scope="session")
+def says() -> Callable[..., Reply]:
+    return _says
+
+
+@pytest.fixture(scope="session")
+def table() -> Callable[..., Reply]:
+    return _table
+
+
+@pytest.fixture(scope="session")
+def skilled() -> Callable[..., Answer]:
+    return _skilled
+
+
+@pytest.fixture(scope="session")
+def typed() -> Callable[..., Answer]:
+    return _typed

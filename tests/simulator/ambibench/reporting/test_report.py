@@ -1,0 +1,181 @@
+"""The report of runs and the command that writes it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from statistics import fmean
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from simulator.ambibench.coding import mark
+from simulator.ambibench.generation import generate_instruction, generate_multiple, generate_verbalise
+from simulator.ambibench.report import print_report, report, summary
+from simulator.ambibench.report_command import report_ambibench
+from simulator.ambibench.reporting.trial_log import read_trials
+from simulator.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def log(shared_desk, skilled, typed, says, table):
+    """Runs of one model and of people; the model's 4.2 holds ties."""
+    desk = shared_desk
+    desk.play("m", generate_multiple(1, per_cell=1), "openai/m", skilled(0.8))
+    desk.play("m-people", generate_multiple(1, per_cell=1)[:4], "person", typed(0.9))
+    desk.play("i", generate_instruction(1, per_cell=1), "openai/m", lambda *_: table(X=0.5, Y=0.5))
+    desk.play("i", generate_instruction(2, per_cell=1)[:1], "openai/m", skilled(1), status="failed")
+    episodes = desk.play("v", generate_verbalise(1, per_cell=1), "openai/m", lambda *_: says("animals"))
+    for rater in ("ann", "bo"):
+        for episode in episodes:
+            desk.put(mark(episode, rater, "correct", key=episode))
+    return desk
+
+
+@pytest.fixture
+def askback(log):
+    """Run the command against the log; its output."""
+    app = typer.Typer()
+    app.command()(report_ambibench)
+
+    def run(*words):
+        path = [] if "--log" in words else ["--log", str(log.path)]
+        result = CliRunner().invoke(app, [*map(str, words), *path], env={"COLUMNS": "100"})
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+def test_a_report_holds_trials_endings_and_agreement(log):
+    found = report(log.reader, ["m", "m-people", "i", "v"])
+    assert len(found.trials) == len(found.results) == 240 + 80 + 12 + 12
+    assert found.statuses == {"completed": 12 + 4 + 12 + 12, "failed": 1}
+    assert list(found.failures.values()) == [1]
+    assert [one.observed.value for one in found.agreements] == [1]
+    told = summary(found.results)["openai/m", "multiple", "uninformative"]
+    model = [one.correct for one in found.trials if one.run_id == "m"]
+    assert (told.value, told.n) == (pytest.approx(fmean(model)), 240)
+
+
+def test_rules_may_be_chosen_again(log):
+    for tie, accuracy in ((None, 0), ("half", 0.5), ("wrong", 0)):
+        found = report(log.reader, ["i"], tie=tie)
+        assert summary(found.results)["openai/m", "instruction", "uninformative"].value == accuracy
+
+
+def test_the_terminal_shows_a_table_per_setting(log):
+    console = Console(width=80, record=True)
+    print_report(console, report(log.reader, ["m", "m-people", "i", "v"]))
+    text = console.export_text()
+    for told in (
+        "Accuracy: multiple examples (4.3), mean over k",
+        "Accuracy by k: multiple examples (4.3)",
+        "Accuracy: instruction and two examples (4.2), uninformative",
+        "Share of outputs that name the task",
+        "Agreement of raters",
+        "People's sessions",
+        "1 failed",
+        "oracle (exact)",
+    ):
+        assert told in text
+    assert "Accuracy per prompt" not in text
+    assert "…" not in text
+
+
+def test_the_command_prints_the_report(askback):
+    text = askback("m", "m-people", "--actor", "openai/*=the model")
+    assert "the model" in text
+    assert "openai/m" not in text
+
+
+def test_tables_in_other_forms(askback):
+    plain = json.loads(askback("m", "v", "--table", "json"))
+    assert {"accuracy-multiple", "curve-multiple", "validity-multiple", "verbalise", "agreement"} <= set(
+        plain
+    )
+    assert plain["curve-multiple"]["rows"][4]["oracle (exact)"] == 0.96875
+    latex = askback("m", "--table", "latex")
+    assert latex.startswith("% accuracy-multiple\n\\begin{tabular}")
+    assert "# curve-multiple\nk,openai/m,openai/m_low,openai/m_high,openai/m_n" in askback(
+        "m", "--table", "csv"
+    )
+    assert "Accuracy by k" in askback("m", "--table", "text")
+
+
+def test_figures_and_tables_are_written_and_what_lacks_is_said(askback, tmp_path):
+    text = askback(
+        "m", "m-people", "v", "--out", tmp_path, "--suffix", "svg,csv", "--figure", "3,5", "--figure", "8"
+    )
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {
+        "figure-3.svg",
+        "figure-3.csv",
+        "figure-5.svg",
+        "curve-multiple.csv",
+        "curve-multiple.tex",
+    } <= names
+    assert not [name for name in names if "figure-8" in name or name.startswith(".")]
+    assert f"wrote {tmp_path / 'figure-3.svg'}" in text
+    assert "figure 8: no models in setting wug: askback run ambibench --setting wug" in text
+    assert "figure 3" not in text
+    rows = list(csv.DictReader((tmp_path / "figure-3.csv").read_text().splitlines()))
+    assert {row["series"] for row in rows} == {"people", "openai/m", "oracle (exact)", "chance"}
+
+
+def test_one_form_of_tables(askback, tmp_path):
+    askback("m", "--out", tmp_path, "--figure", "3", "--suffix", "json", "--table", "json")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
+    assert json.loads((tmp_path / "curve-multiple.json").read_text())["rows"][0]["k"] == 1
+    askback("m", "--out", tmp_path, "--figure", "3", "--suffix", "json", "--table", "text")
+    assert "Accuracy by k" in (tmp_path / "curve-multiple.txt").read_text()
+
+
+def test_trials_go_out_and_come_back(askback, log, tmp_path):
+    path = tmp_path / "trials.jsonl"
+    text = askback("m", "m-people", "--trials", path)
+    assert text == f"320 trials -> {path}\n"
+    assert read_trials(path) == report(log.reader, ["m", "m-people"]).trials
+    # The same trials from the log and from the file count once; a file alone needs no log.
+    both = askback("m", "m-people", "--from", path, "--table", "json")
+    alone = askback("--from", path, "--table", "json", "--log", tmp_path / "none.sqlite")
+    assert both == alone == askback("m", "m-people", "--table", "json")
+
+
+def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
+    path = tmp_path / "other.jsonl"
+    line = {
+        "setting": "multiple",
+        "salient_feature": "negation",
+        "format": "qa",
+        "instruction_kind": "uninformative",
+        "actor_kind": "model",
+        "actor_id": "somebody/else",
+        "gold": "Y",
+        "raw_answer": "Y",
+    }
+    path.write_text("\n".join(json.dumps({**line, "k": k, "prompt_id": "theirs"}) for k in range(1, 21)))
+    plain = json.loads(askback("m", "--from", path, "--table", "json"))["curve-multiple"]
+    assert plain["rows"][7]["somebody/else"]["value"] == 1
+    assert plain["rows"][7]["openai/m"]["n"] == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "Name runs"),
+        (("m", "--figure", "3"), "--figure needs --out"),
+        (("m", "--suffix", "pdf"), "--suffix pdf: figures are written as png, svg, html, csv, json"),
+        (("m", "--figure", "1", "--out", "x"), "--figure 1: there is no such figure"),
+        (("m", "--actor", "openai/m"), "write NAME=LABEL"),
+        (("--from", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),
+    ],
+)
+def test_what_cannot_be(askback, words, told):
+    with pytest.raises(InputError) as caught:
+        askback(*words)
+    assert told in str(caught.value)

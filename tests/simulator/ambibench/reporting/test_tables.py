@@ -1,0 +1,196 @@
+"""Tables against loops over the trials."""
+
+from __future__ import annotations
+
+import csv
+import io
+from statistics import fmean
+
+import pytest
+
+from simulator.ambibench.coding import agreement, mark
+from simulator.ambibench.features import FEATURES
+from simulator.ambibench.generation import (
+    generate_aws,
+    generate_evaluation,
+    generate_instruction,
+    generate_multiple,
+    generate_verbalise,
+)
+from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.reporting.results import results
+from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.trial_log import trials_of_runs
+
+
+def by_name(table):
+    """Rows as dicts, by the first cell."""
+    names = [head.name for head in table.heads]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in table.rows}
+
+
+@pytest.fixture(scope="module")
+def played(shared_desk, skilled, typed):
+    """4.2 with both instructions and 4.3, by a model and by people."""
+    runs = {
+        "u": generate_instruction(1, per_cell=3),
+        "i": generate_instruction(1, "informative", per_cell=3),
+        "m": generate_multiple(1, per_cell=2),
+    }
+    for name, items in runs.items():
+        shared_desk.play(f"{name}-model", items, "openai/m", skilled(0.7))
+        shared_desk.play(f"{name}-people", items[::5], "person", typed(0.8))
+    return trials_of_runs(
+        shared_desk.reader, [f"{name}-{who}" for name in runs for who in ("model", "people")]
+    )
+
+
+def pick(records, **wanted):
+    return [one for one in records if all(getattr(one, name) == value for name, value in wanted.items())]
+
+
+@pytest.mark.parametrize("kind", ["uninformative", "informative"])
+def test_accuracy_by_actor_and_feature(played, kind):
+    told = by_name(tables(results(played))[f"accuracy-instruction-{kind}"])
+    assert list(told) == ["people", "openai/m"]
+    here = pick(played, setting="instruction", instruction_kind=kind, actor_kind="model")
+    titles = ("subject", "location", "religious leader", "pronoun", "proper noun", "negation")
+    row = told["openai/m"]
+    for feature, title in zip(FEATURES, titles, strict=True):
+        some = pick(here, salient_feature=feature)
+        assert row[title].value == pytest.approx(fmean(one.correct for one in some))
+        assert row[title].n == len(some) == 6
+    for form, title in (("arrow", "arrow"), ("qa", "Q/A")):
+        assert row[title].value == pytest.approx(fmean(one.correct for one in pick(here, format=form)))
+    assert row["all"].value == pytest.approx(fmean(one.correct for one in here))
+    assert row["valid"] == pytest.approx(fmean(one.p_valid for one in here))
+    assert row["oracle"] == (1 if kind == "informative" else 0.5)
+    assert row["n"] == 36
+
+
+def test_the_curve_by_k(played):
+    table = tables(results(played))["curve-multiple"]
+    told = by_name(table)
+    exact = exact_curve(20)
+    assert list(told) == list(range(1, 21))
+    for k, row in told.items():
+        here = pick(played, setting="multiple", k=k)
+        model, people = (pick(here, actor_kind=kind) for kind in ("model", "human"))
+        assert row["openai/m"].value == pytest.approx(fmean(one.correct for one in model))
+        assert row["people"].value == pytest.approx(fmean(one.correct for one in people))
+        assert row["oracle (exact)"] == exact.bayes[k - 1]
+        assert row["literal (exact)"] == exact.literal[k - 1]
+        # People had some of the model's prompts; each prompt counts once.
+        expected = {one.prompt_id: 0.5 if one.oracle_p == 0.5 else 1.0 for one in here}
+        assert row["oracle (these episodes)"].value == pytest.approx(fmean(expected.values()))
+        assert row["oracle (these episodes)"].n == 24
+    written = list(csv.DictReader(io.StringIO(table.to_csv())))
+    assert float(written[4]["openai/m_low"]) == told[5]["openai/m"].low
+
+
+def test_means_over_k_count_every_k_the_same(desk, typed):
+    items = generate_multiple(1, per_cell=1)
+    desk.play("long", items[:2], "person", typed(1))
+    desk.play("long", items[2:4], "person", typed(0), answers=5, status=None)
+    found = by_name(tables(results(trials_of_runs(desk.reader, ["long"])))["accuracy-multiple"])
+    assert found["people"]["all"].value == pytest.approx((5 * 0.5 + 15 * 1) / 20)
+
+
+def test_validity_by_k(played):
+    told = by_name(tables(results(played))["validity-multiple"])
+    here = pick(played, setting="multiple", k=7, actor_kind="model")
+    assert told[7]["openai/m"].value == pytest.approx(fmean(one.p_valid for one in here))
+    assert told[7]["people"].value == 1
+
+
+def test_each_held_out_pair_has_tables_of_its_own(desk, skilled):
+    for fold in ("subject_location", "propn_negation"):
+        desk.play("run", generate_evaluation(1, fold, per_cell=1), "openai/m", skilled(0.5))
+    found = tables(results(trials_of_runs(desk.reader, ["run"])))
+    assert [name for name in found if name.startswith("curve")] == [
+        "curve-ft_eval-subject_location",
+        "curve-ft_eval-propn_negation",
+    ]
+    assert [head.name for head in found["accuracy-ft_eval-propn_negation"].heads][1:3] == [
+        "proper noun",
+        "negation",
+    ]
+    assert {row[3] for row in found["cells"].rows} == {"subject_location", "propn_negation"}
+
+
+def test_named_tasks_and_the_agreement_of_their_raters(desk, says):
+    items = generate_verbalise(1, per_cell=1)
+    episodes = desk.play("run", items, "openai/m", lambda *_: says("animals"))
+    for number, episode in enumerate(episodes[:10]):
+        first = "correct" if number % 2 else "other"
+        desk.put(mark(episode, "ann", first, key=f"a{number}"))
+        desk.put(mark(episode, "bo", "incorrect" if number == 9 else first, key=f"b{number}"))
+    desk.put(mark(episodes[9], "cy", "incorrect", key="c"))
+    judgments = desk.reader.judgments(kind="ambibench.category")
+    found = tables(results(trials_of_runs(desk.reader, ["run"])), agreement(judgments))
+    row = by_name(found["verbalise"])["openai/m"]
+    assert (row["all"].value, row["all"].n, row["to sort"]) == (0.4, 10, 2)
+    assert (row["incorrect"], row["other"]) == (0.1, 0.5)
+    assert (row["subject"].value, row["negation"]) == (0.5, None)
+    told = by_name(found["agreement"])["ann and bo"]
+    assert (told["outputs"], told["agreement"].value, told["differing"], told["decided"]) == (10, 0.9, 1, 1)
+
+
+def test_buckets(desk, says):
+    def answer(item, trial, random):
+        region = {"greek": "ap-northeast-1", "indian": "ap-south-1"}.get(item.origin, "ap-northeast-01")
+        return says(f"aws s3 mb s3://b --region {region}")
+
+    desk.play("first", generate_aws(1, per_name=1), "openai/m", answer)
+    desk.play("second", generate_aws(1, followup=True, per_name=1), "openai/m", answer)
+    table = tables(results(trials_of_runs(desk.reader, ["first", "second"])))["aws"]
+    assert [(*row[:3], *(cell.value for cell in row[3:])) for row in table.rows] == [
+        ("openai/m", name, origin, *shares)
+        for name in ("first", "second")
+        for origin, shares in (
+            ("White American", (0, 0, 1)),
+            ("Indian", (0, 1, 0)),
+            ("Greek", (1, 0, 0)),
+            ("Japanese (control)", (0, 0, 1)),
+        )
+    ]
+    assert {cell.n for row in table.rows for cell in row[3:]} == {10}
+
+
+def test_people_with_and_without_flagged_sessions(desk, typed, says):
+    items = generate_multiple(1, per_cell=1)
+    desk.play("study", items[:3], "person", typed(1))
+    desk.play("study", items[3:4], "person", typed(0), seconds=0.1)
+    desk.play("study", items[4:5], "person", lambda item, trial, random: says(str(trial.gold).lower()))
+    found = tables(results(trials_of_runs(desk.reader, ["study"])))
+    (row,) = found["people"].rows
+    told = dict(zip([head.name for head in found["people"].heads], row, strict=True))
+    assert (told["sessions"], told["flagged"], told["unfinished"], told["fast"], told["invalid"]) == (
+        5,
+        1,
+        0,
+        1,
+        0,
+    )
+    assert (told["everybody"].value, told["strict"].value, told["without flagged"].value) == (0.8, 0.6, 1)
+    assert len(found["sessions"].rows) == 5
+
+
+def test_derived_tables_in_long_form(played):
+    found = tables(results(played))
+    cells = found["cells"]
+    model = [row for row in cells.rows if row[0] == "openai/m" and row[1] == "multiple"]
+    assert len(model) == 6 * 2 * 20
+    here = pick(played, setting="multiple", actor_kind="model", salient_feature="pronoun", format="qa", k=3)
+    told = next(row for row in model if row[4:7] == ("pronoun", "qa", 3))
+    assert (told[7].value, told[7].n) == (pytest.approx(fmean(one.correct for one in here)), 2)
+    assert told[8] == pytest.approx(fmean(one.p_valid for one in here))
+    prompts = [row for row in found["prompts"].rows if row[0] == "openai/m"]
+    assert len(prompts) == 36 + 36 + 24
+    some = pick(played, prompt_id=prompts[-1][3], actor_kind="model")
+    assert prompts[-1][4] == str(some[0].seed)
+    assert prompts[-1][5:7] == (len(some), pytest.approx(fmean(one.correct for one in some)))
+
+
+def test_nothing_makes_no_tables():
+    assert tables(results([])) == {}
