@@ -17,6 +17,7 @@ from logs.paths import default_path
 from personas.templates import TemplateError
 from simulator import studies
 from simulator.ambibench import data_command as ambibench_data
+from simulator.ambibench.assignment import check_study
 from simulator.ambibench.generate_command import generate_command as generate_ambibench
 from simulator.ambibench.report_command import report_ambibench
 from simulator.ambibench.run_command import run_ambibench
@@ -90,6 +91,7 @@ CHECKERS += [
     Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
 ]
+studies.CHECKS[ambibench_data.BENCHMARK] = check_study
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,

@@ -23,7 +23,7 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, Study, cell_name, find_studies, parse_cell, read_study
+from simulator.studies import Cell, Study, cell_name, find_studies, parse_cell, quota_of, read_study
 from trees import Language
 
 Played = Literal["instruction", "multiple", "wug"]
@@ -110,6 +110,16 @@ def cells(study: Study) -> tuple[Cell, ...]:
     return tuple(
         (feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]
     )
+
+
+def check_study(study: Study) -> None:
+    """Make sure that AmbiBench can hold a study: its settings, its conditions, its numbers of people.
+
+    Raises:
+        InputError: names the study and what is wrong.
+    """
+    Settings.read(study)
+    quota_of(study, cells(study))
 
 
 def assigned_prompt(study: Study, cell: Cell, seed: int) -> Prompt:

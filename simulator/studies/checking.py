@@ -13,7 +13,7 @@ from simulator.studies.quota import quota_of
 from trees.faults import Fault
 
 KIND: Final = "study files (.yaml or .yml with the key benchmark)"
-CHECKS: Final[dict[str, Callable[[Study], None]]] = {}
+CHECKS: Final[dict[str, Callable[[Study], object]]] = {}
 """What a benchmark's room has against a study's conditions and settings, by benchmark: an `InputError`."""
 _SUFFIXES: Final = (".yaml", ".yml")
 
