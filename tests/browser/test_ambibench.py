@@ -1,4 +1,4 @@
-"""AmbiBench in Chromium: taking part by keyboard alone, faults, withdrawing, and what the browser must not know."""
+"""AmbiBench in Chromium: taking part by keyboard, faults, withdrawing, what must not be known too early."""
 
 from __future__ import annotations
 
