@@ -7,6 +7,7 @@ One that lacks all its data is not drawn; what is missing is told with the comma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import cycle
 from typing import Final
 
@@ -279,7 +280,9 @@ def _by_format(name: str, results: Results, kind: Kind) -> Drawn:
 def _finetuned_lines(some: Results) -> list[Line]:
     lines = label_curves(some.take(some.factors["variant"].codes < 0))
     for variant in some.present("variant"):
-        lines += label_curves(some.where(variant=variant), naming=f"{{}}, finetuned ({variant})")
+        for line in label_curves(some.where(variant=variant)):
+            told = variant in line.name
+            lines.append(line if told else replace(line, name=f"{line.name}, finetuned ({variant})"))
     return lines
 
 

@@ -61,12 +61,9 @@ def people_missing(setting: Setting, kind: Kind) -> str:
     return f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
 
 
-def label_curves(results: Results, measure: Measure = "correct", naming: str = "{}") -> list[Line]:
+def label_curves(results: Results, measure: Measure = "correct") -> list[Line]:
     """One line per actor: a measure over k."""
-    return [
-        curve(naming.format(actor), points)
-        for actor, points in split(means(results, measure, ("actor", "k"))).items()
-    ]
+    return [curve(actor, points) for actor, points in split(means(results, measure, ("actor", "k"))).items()]
 
 
 def curve(

@@ -5,16 +5,27 @@ A report needs nothing but such records, wherever they come from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
 from simulator.ambibench.coding import CATEGORIES
-from simulator.ambibench.features import Feature, Format, Kind, Label, Pair, Setting, Variant, pair_of
+from simulator.ambibench.features import (
+    PAIR_NAMES,
+    Feature,
+    Format,
+    Kind,
+    Label,
+    Pair,
+    Setting,
+    Variant,
+    pair_of,
+)
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.score import ScoreMode, read_reply
 
@@ -22,6 +33,9 @@ ActorKind = Literal["human", "model", "oracle"]
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
 
 
+_FINETUNED: Final = re.compile(
+    rf"ambibench-(?P<fold>{'|'.join(PAIR_NAMES)})-(?P<variant>{'|'.join(get_args(Variant))})"
+)
 _READ: Final = ("answer", "normalised", "correct", "valid", "tie", "p_x", "p_y", "p_valid")
 _SHARES: Final = ("correct", "p_x", "p_y", "p_valid", "oracle_p")
 # Sums of exponentials may reach past 1 by a rounding.
@@ -49,7 +63,7 @@ class TrialRecord:
         run_id: where it comes from; `software_version` and `created_at` likewise.
         setting: see `features.Setting`.
         fold: of finetuning and its evaluation: the pair held out.
-        ft_variant: of finetuning: what the model was trained on.
+        ft_variant: of finetuning: what the data are, or what the model was trained on.
         prompt_id: with `seed` it names the prompt, which can be rebuilt from them.
         polarity: the value that is labelled X.
         k: the position, from 1; None for free text.
@@ -162,6 +176,27 @@ def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode,
     read = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
     fields = {name: read[name] for name in _READ}
     return {**fields, "score_mode": read["mode"]}
+
+
+class Finetuned(NamedTuple):
+    """A model that ``askback train ambibench`` made.
+
+    Attributes:
+        variant: what it was trained on.
+        family: its name without the held-out pair: the same for all three folds.
+    """
+
+    variant: Variant
+    family: str
+
+
+def finetuned(name: str) -> Finetuned | None:
+    """What the name of a finetuned model tells, if it is the one that training gives by itself."""
+    found = _FINETUNED.search(name)
+    if found is None:
+        return None
+    variant: Variant = "control" if found["variant"] == "control" else "ambiguous"
+    return Finetuned(variant, name.replace(f"-{found['fold']}-", "-"))
 
 
 def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:

@@ -18,7 +18,7 @@ from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import origins
 from simulator.ambibench.coding import CATEGORIES
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS, PAIR_NAMES, SETTINGS, Variant
-from simulator.ambibench.reporting.record import TEXT_SETTINGS, ActorKind, TrialRecord, strict
+from simulator.ambibench.reporting.record import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned, strict
 
 PEOPLE: Final = "people"
 Name = Literal[
@@ -116,6 +116,8 @@ class Results:
 def results(records: Iterable[TrialRecord], labels: Mapping[str, str] | None = None) -> Results:
     """Trials as columns; a trial that comes twice (from a log and from a file) counts once.
 
+    The three models that ``askback train ambibench`` makes of one base, one per held-out pair, are one actor.
+
     Actors come in this order: people, models as they first appear, oracles. Trials are put into an order
     that does not depend on the one in which they come, for intervals are resampled.
 
@@ -155,7 +157,8 @@ def _labelled(records: Sequence[TrialRecord], labels: Mapping[str, str]) -> list
 
 def _label(name: str, labels: Mapping[str, str]) -> str:
     matching = (label for pattern, label in labels.items() if fnmatchcase(name, pattern))
-    return labels.get(name) or next(matching, name)
+    trained = finetuned(name)
+    return labels.get(name) or next(matching, trained.family if trained else name)
 
 
 def _actor_order(records: Sequence[TrialRecord], named: Sequence[str]) -> tuple[str, ...]:

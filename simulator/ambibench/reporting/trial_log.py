@@ -24,6 +24,7 @@ from simulator.ambibench.reporting.record import (
     ActorKind,
     Shown,
     TrialRecord,
+    finetuned,
     read_fields,
     read_record,
     record_json,
@@ -111,12 +112,19 @@ def _of_episode(
 ) -> Iterator[TrialRecord]:
     episode = played.episode
     of_episode = {**of_run, **_actor(episode), **_session(played)}
+    if asked.fields["setting"] == "ft_eval" and (trained := finetuned(of_episode["actor_id"])):
+        of_episode["ft_variant"] = trained.variant
     person, before = of_episode["actor_kind"] == "human", None
     for turn in played.turns:
         payload = turn.payload
         if payload.get("kind") not in ("answer", "text"):
             continue
-        fields = {**asked.fields, **of_episode, **_turn_fields(turn), **asked.labels[payload.get("k", 1)]}
+        fields = {
+            **asked.fields,
+            **of_episode,
+            **_turn_fields(turn, person),
+            **asked.labels[payload.get("k", 1)],
+        }
         if payload["kind"] == "answer":
             noted: Mode = payload["score_mode"] if payload.get("score_mode") in MODES else "strip"
             table = _table(payload.get("table"))
@@ -159,15 +167,20 @@ def _session(played: Played) -> dict[str, Any]:
     }
 
 
-def _turn_fields(turn: Turn) -> dict[str, Any]:
-    return {
+def _turn_fields(turn: Turn, person: bool) -> dict[str, Any]:
+    fields = {
         "created_at": turn.created_at,
-        "answered_at": turn.created_at,
-        "shown_at": turn.payload.get("shown_at"),
-        "keys_used": turn.payload.get("keys_used"),
-        "rt_ms": None if turn.seconds is None else round(1000 * turn.seconds),
         "decoding": turn.payload.get("decoding"),
-        "raw_answer": turn.payload.get("raw_answer", turn.text),
+        "raw_answer": turn.text,
+    }
+    if not person:
+        return fields
+    return {
+        **fields,
+        "shown_at": turn.payload.get("shown_at"),
+        "answered_at": turn.created_at,
+        "rt_ms": None if turn.seconds is None else round(1000 * turn.seconds),
+        "keys_used": turn.payload.get("keys_used"),
     }
 
 

@@ -141,6 +141,20 @@ def test_figure_4_tells_apart_what_a_model_was_trained_on(whole):
     assert list(marks(panel, Line))[:2] == ["openai/m", "local/t0pp, finetuned (control)"]
 
 
+def test_the_models_of_the_three_folds_are_one_line(desk, skilled):
+    for fold in PAIR_NAMES:
+        for variant in ("ambiguous", "control"):
+            model = f"transformers/models/ambibench-{fold}-{variant}"
+            desk.play(f"{fold}-{variant}", generate_evaluation(1, fold, per_cell=1), model, skilled(0.8))
+    records = trials_of_runs(desk.reader, [run.id for run in desk.reader.runs()])
+    assert {one.ft_variant for one in records} == {"ambiguous", "control"}
+    for panel in drawn("4", records).panels:
+        assert list(marks(panel, Line))[:2] == [
+            "transformers/models/ambibench-ambiguous",
+            "transformers/models/ambibench-control",
+        ]
+
+
 def test_figure_5_has_the_share_of_correct_names(whole):
     figure = drawn("5", whole)
     assert [panel.title for panel in figure.panels] == ["openai/m", "local/t0pp"]
