@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
 from logs import LogReader
 from simulator.ambibench.labels import MODES, TIES, Mode, Tie
@@ -27,7 +27,9 @@ from ui.research.address import Address
 
 SUFFIXES: Final = ("png", "svg", "csv")
 FORMS: Final[tuple[Form, ...]] = ("csv", "latex")
-_KEPT: Final = 64
+# A report holds every trial; what is made of it is small.
+_KEPT: Final = {"report": 4, "tables": 4, "drawn": 64, "printed": 64}
+_GROWING: Final = ("turns", "endings", "judgments")
 T = TypeVar("T")
 
 
@@ -56,7 +58,7 @@ class Wish:
         """
         runs = at.runs or ((at.run,) if at.run else ())
         labels = tuple((actor, label.strip()) for actor, label in at.labels if label.strip())
-        return cls(runs, _one_of("mode", at.mode, MODES, Mode), _one_of("tie", at.tie, TIES, Tie), labels)
+        return cls(runs, _one_of("mode", at.mode, MODES), _one_of("tie", at.tie, TIES), labels)
 
 
 class Reports:
@@ -66,7 +68,7 @@ class Reports:
         self.reader = reader
         self._lock = threading.Lock()
         self._busy: dict[Hashable, threading.Lock] = {}
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._kept: dict[str, OrderedDict[Hashable, Any]] = {kind: OrderedDict() for kind in _KEPT}
 
     def report(self, wish: Wish) -> Report:
         """The report of some runs.
@@ -80,7 +82,7 @@ class Reports:
         def make() -> Report:
             return report(reader, wish.runs, mode=wish.mode, tie=wish.tie, labels=dict(wish.labels))
 
-        return self._once(("report", wish, self._state(wish)), make)
+        return self._once("report", (wish, self._state(wish)), make)
 
     def drawn(self, wish: Wish, number: str) -> Drawn:
         """A figure of the paper, or what it lacks.
@@ -90,8 +92,8 @@ class Reports:
         """
         if number not in FIGURES:
             raise InputError(f"There is no figure {number!r}; there are {', '.join(FIGURES)}.")
-        key = ("drawn", wish, number, self._state(wish))
-        return self._once(key, lambda: FIGURES[number](self.report(wish).results))
+        key = (wish, number, self._state(wish))
+        return self._once("drawn", key, lambda: FIGURES[number](self.report(wish).results))
 
     def printed(self, figure: Figure, suffix: str) -> bytes:
         """A figure as a file: ``png``, ``svg`` or ``csv``."""
@@ -102,7 +104,7 @@ class Reports:
             with tempfile.TemporaryDirectory() as folder:
                 return save(figure, Path(folder) / f"{figure.name}.{suffix}").read_bytes()
 
-        return self._once(("printed", figure, suffix), make)
+        return self._once("printed", (figure, suffix), make)
 
     def table(self, wish: Wish, name: str, form: Form) -> str:
         """A table of results as CSV or LaTeX.
@@ -111,30 +113,30 @@ class Reports:
             InputError: if there is no such table, and as `report`.
         """
         found = self.report(wish)
-        there = self._once(
-            ("tables", wish, self._state(wish)), lambda: tables(found.results, found.agreements)
-        )
+        key = (wish, self._state(wish))
+        there = self._once("tables", key, lambda: tables(found.results, found.agreements))
         if name not in there or form not in FORMS:
             raise InputError(f"There is no table {name!r} of these runs; there are {', '.join(there)}.")
         return one_table(there[name], form)
 
-    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def _once(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes; asked for twice at once, the second waits for the first."""
+        kept = self._kept[kind]
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                found: T = self._kept[key]
-                return found
-            busy = self._busy.setdefault(key, threading.Lock())
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]  # type: ignore[no-any-return]
+            busy = self._busy.setdefault((kind, key), threading.Lock())
         with busy:
             with self._lock:
-                if key in self._kept:
-                    return self._kept[key]  # type: ignore[no-any-return]
+                if key in kept:
+                    return kept[key]  # type: ignore[no-any-return]
             made = make()
             with self._lock:
-                self._kept[key] = made
-                self._busy.pop(key, None)
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
+                kept[key] = made
+                self._busy.pop((kind, key), None)
+                while len(kept) > _KEPT[kind]:
+                    kept.popitem(last=False)
             return made
 
     def _state(self, wish: Wish) -> tuple[tuple[int, ...], ...]:
@@ -145,11 +147,7 @@ class Reports:
             return tuple(tuple(connection.execute(query, {"run": run}).fetchone()) for run in wish.runs)
 
 
-_GROWING: Final = ("turns", "endings", "judgments")
-
-
-def _one_of(name: str, value: str, allowed: tuple[T, ...], kind: Any) -> T | None:
-    assert get_args(kind) == allowed
+def _one_of(name: str, value: str, allowed: tuple[T, ...]) -> T | None:
     if not value:
         return None
     for one in allowed:

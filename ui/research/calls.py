@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogWriter
 from logs.rows import Judgment
+from simulator.ambibench.coding import Category, episode_of, mark
+from simulator.ambibench.reporting.sorting import chosen_runs
+from simulator.ambibench.rows import BENCHMARK as LETTERS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.report import ENDED
 from simulator.clarq.review import (
@@ -34,11 +37,15 @@ from simulator.clarq.review import (
 from simulator.errors import AskbackError, InputError
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
-from ui.research.address import EPISODES, RESEARCH, Address
+from ui.research.address import CODING, EPISODES, FIGURES, RESEARCH, Address
+from ui.research.ambibench_desk import Reports
+from ui.research.ambibench_page import ambibench_page
+from ui.research.coding_page import coding_page
 from ui.research.compare_page import compare_page, other_runs
 from ui.research.desk import Desk, Dialogue
 from ui.research.dialogues_page import dialogues_page
 from ui.research.episodes_page import episodes_page
+from ui.research.figures_page import figure_part, figures_page, tables_part
 from ui.research.household_page import household_page
 from ui.research.review_page import REVIEWER, agreement_page, all_done_page, marking_page, start_page
 from ui.research.scores_page import scores_page
@@ -54,7 +61,7 @@ class _Call(BaseModel):
 
     language: str = Field(default="en", max_length=16)
     path: str = Field(default=RESEARCH, max_length=200)
-    query: str = Field(default="", max_length=4000)
+    query: str = Field(default="", max_length=20_000)
 
 
 class MarkCall(_Call):
@@ -77,6 +84,25 @@ class MarkCall(_Call):
     text: str = Field(default="", max_length=4000)
 
 
+class CodeCall(_Call):
+    """What a rater sorts an output into.
+
+    Attributes:
+        key: as of `MarkCall`.
+        token: names the output.
+    """
+
+    key: str = Field(pattern=r"^[\w-]{8,64}$")
+    token: str = Field(max_length=64)
+    category: Category
+
+
+class FigureCall(_Call):
+    """A figure of the address's runs; its number, or ``tables``."""
+
+    number: str = Field(max_length=20)
+
+
 @dataclass(frozen=True)
 class Calls:
     """The calls, on a log.
@@ -85,11 +111,16 @@ class Calls:
         desk: reads it.
         writer: writes it; a mark is on disk before it is shown as saved.
         protected: whether people log in.
+        reports: of AmbiBench's runs.
     """
 
     desk: Desk
     writer: LogWriter
     protected: bool = False
+    reports: Reports = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reports", Reports(self.desk.reader))
 
     def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the browser's address."""
@@ -116,6 +147,35 @@ class Calls:
             return {"saved": False, "problem": str(error)}
         return {"saved": True, **_answer(page)}
 
+    def code(self, call: Mapping[str, Any]) -> Answer:
+        """Save what a rater sorted an output into; answers with the next one, and ``saved``."""
+        try:
+            asked = CodeCall.model_validate(call)
+        except ValidationError as error:
+            log.warning("a category was refused: %s", error)
+            return {"saved": False, "problem": str(error)}
+        visit, reader = self._visit(asked), self.desk.reader
+        try:
+            rater = _check_reviewer(visit.at.reviewer)
+            episode = episode_of(reader, chosen_runs(reader, visit.at.outputs), asked.token)
+            self.writer.put(mark(episode, rater, asked.category, key=asked.key)).result()
+            page = coding_page(replace(visit, at=replace(visit.at, token="")), reader)
+        except (AskbackError, LogError) as error:
+            log.warning("a category was not saved: %s", error)
+            return {"saved": False, "problem": str(error)}
+        return {"saved": True, **_answer(page)}
+
+    def figure(self, call: Mapping[str, Any]) -> Answer:
+        """One figure of the address's runs, or their tables."""
+        asked = FigureCall.model_validate(call)
+        visit = self._visit(asked)
+        try:
+            if asked.number == "tables":
+                return _answer(tables_part(visit, self.reports))
+            return _answer(figure_part(visit, self.reports, asked.number))
+        except (AskbackError, LogError) as error:
+            return {"problem": str(error), "html": "", "figures": {}, "live": False}
+
     def progress(self) -> Answer:
         """Where the runs stand, for a page that waits."""
         return {
@@ -135,6 +195,12 @@ class Calls:
         at = visit.at
         if at.path == EPISODES:
             return episodes_page(visit)
+        if at.path == FIGURES:
+            return figures_page(visit, self.desk)
+        if at.path == CODING:
+            if at.reviewer:
+                _check_reviewer(at.reviewer)
+            return coding_page(visit, self.desk.reader)
         if at.path != RESEARCH:
             return self._review(visit)
         if not at.run:
@@ -145,6 +211,8 @@ class Calls:
         card = self.desk.card(self.desk.reader.run(at.run))
         if card.run.benchmark == HOUSEHOLD:
             return household_page(visit, card, self.desk.reader)
+        if card.run.benchmark == LETTERS:
+            return ambibench_page(visit, card, self.reports, self.writer)
         if card.run.benchmark != BENCHMARK:
             return visit.page("other", live=card.live, card=card)
         data = self.desk.run_data(at.run)

@@ -30,8 +30,9 @@ class Figure:
         id: unique on its page.
         title: what it shows.
         note: how to read it.
-        plotly: the figure as Plotly takes it.
+        plotly: the figure as Plotly takes it, or ``light`` and ``dark``, one for each ground.
         height: in CSS pixels.
+        width: the least that it can be read at, in CSS pixels; on narrower screens it is scrolled.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Figure:
     note: str
     plotly: Plotly
     height: int = 300
+    width: int = 0
 
 
 def success_curve(t: Strings, curve: Mapping[str, Sequence[float]]) -> Figure:

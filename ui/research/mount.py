@@ -8,7 +8,6 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 import gradio as gr
 from fastapi import FastAPI
@@ -22,7 +21,8 @@ from simulator.errors import AskbackError
 from ui.i18n import strings
 from ui.render.environment import render
 from ui.research import tables
-from ui.research.address import EPISODES, RESEARCH, REVIEW
+from ui.research.address import PLACES, RESEARCH
+from ui.research.ambibench_routes import add_ambibench_routes, attachment
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
 from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
@@ -51,7 +51,7 @@ def research_mount(writer: LogWriter, reader: LogReader, *, home: Path, password
 
     def prepare(app: FastAPI) -> None:
         _add_routes(app, calls)
-        app.add_middleware(Alias, aliases=(RESEARCH, REVIEW, EPISODES), target=f"{RESEARCH}/")
+        app.add_middleware(Alias, aliases=(RESEARCH, *PLACES.values()), target=f"{RESEARCH}/")
         app.add_middleware(Guard, path=RESEARCH, passes=passes, page=access_page)
 
     return Mount(RESEARCH, create_research(calls), prepare)
@@ -67,7 +67,15 @@ def create_research(calls: Calls) -> gr.Blocks:
             apply_default_css=False,
             head=_head(),
             js_on_load=_MOUNT,
-            server_functions=[_named("page", calls.page), _named("mark", calls.mark)],
+            server_functions=[
+                _named(name, call)
+                for name, call in (
+                    ("page", calls.page),
+                    ("mark", calls.mark),
+                    ("code", calls.code),
+                    ("figure", calls.figure),
+                )
+            ],
         )
     return blocks
 
@@ -112,8 +120,10 @@ def _head() -> str:
     plotly = f"{RESEARCH}/assets/plotly.js?v={version('plotly')}"
     return (
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
+        f'<link rel="stylesheet" href="{_versioned("research-ambibench.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
         f'<script src="{_versioned("research-marks.js")}"></script>'
+        f'<script src="{_versioned("research-ambibench.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'
     )
 
@@ -136,6 +146,8 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
     async def plotly() -> Response:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
 
+    add_ambibench_routes(app, calls.reports)
+
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:
         return JSONResponse(calls.progress(), headers={"Cache-Control": "no-store"})
@@ -146,7 +158,7 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
             content = tables.export_zip(desk.reader, run, format)
         except LogError as error:
             return JSONResponse({"error": str(error)}, status_code=404)
-        return Response(content, media_type="application/zip", headers=_attachment(f"{run}.{format}.zip"))
+        return Response(content, media_type="application/zip", headers=attachment(f"{run}.{format}.zip"))
 
     makers: dict[str, Callable[[str, str], str]] = {
         "scores": lambda run, _: tables.scores_csv(desk.run_data(run)),
@@ -165,8 +177,4 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
             text = makers[name](run, against)
         except (AskbackError, LogError) as error:
             return JSONResponse({"error": str(error)}, status_code=404)
-        return Response(text, media_type="text/csv; charset=utf-8", headers=_attachment(f"{run}.{name}.csv"))
-
-
-def _attachment(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+        return Response(text, media_type="text/csv; charset=utf-8", headers=attachment(f"{run}.{name}.csv"))

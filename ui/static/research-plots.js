@@ -16,7 +16,7 @@ window.askbackPlots = (() => {
     return plotly;
   }
 
-  // A figure names CSS variables where it means colours.
+  // A figure names CSS variables where it means colours, or comes twice, for light and for dark ground.
   function painted(value, style) {
     if (typeof value === "string" && value.startsWith("--")) return style.getPropertyValue(value).trim();
     if (Array.isArray(value)) return value.map((one) => painted(one, style));
@@ -36,7 +36,8 @@ window.askbackPlots = (() => {
     const style = getComputedStyle(document.body);
     for (const place of places) {
       if (!place.isConnected) continue;
-      const figure = painted(figures[place.dataset.figure], style);
+      const given = figures[place.dataset.figure];
+      const figure = painted(given.light ? given[style.colorScheme === "dark" ? "dark" : "light"] : given, style);
       figure.layout.font = { ...figure.layout.font, family: style.getPropertyValue("--ab-sans").trim() || "sans-serif" };
       figure.layout.height = place.clientHeight;
       await library.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });

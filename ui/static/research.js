@@ -1,12 +1,13 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
-// that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks.
+// that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks,
+// research-ambibench.js sorts outputs and fetches the paper's figures.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review", "/research/episodes"];
+  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -92,6 +93,7 @@ window.askbackResearch = (() => {
       this.watched();
       this.shortcuts();
       this.draw();
+      this.fetchFigures();
       if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
       this.shownAt = location.href;
     }
@@ -224,7 +226,7 @@ window.askbackResearch = (() => {
       const episode = new URLSearchParams(location.search).get("episode") || stage.dataset.episode;
       if (this.stepOf !== episode || this.step === null) {
         this.stepOf = episode;
-        this.step = stage.dataset.review === undefined ? this.last : this.firstMarkable();
+        this.step = stage.dataset.review === undefined ? Number(stage.dataset.first ?? this.last) : this.firstMarkable();
       }
       this.goTo(this.step, { scroll: false });
     }
@@ -306,6 +308,8 @@ window.askbackResearch = (() => {
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "copy-text") this.copy(control.dataset.text);
+      else if (act === "rl-code") this.sortInto(control);
+      else if (act === "rl-pick") this.pick(control.dataset.value === "1");
     }
 
     async copy(text) {
@@ -339,6 +343,7 @@ window.askbackResearch = (() => {
     }
 
     onKey(event) {
+      if (this.sortingKey(event)) return;
       const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
         event.preventDefault();
@@ -376,7 +381,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -1,0 +1,129 @@
+"""One episode of AmbiBench: its prompt, its trials one by one, and what the best learner thought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
+from simulator.ambibench.oracle import best_guess
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.reporting.pages import Played
+from simulator.ambibench.reporting.watching import Watched, posterior_figure, texts, watch
+from simulator.ambibench.rows import item_from_row
+from simulator.errors import InputError
+from ui.i18n import Strings
+from ui.research.ambibench_plots import titled
+from ui.research.figures import Figure
+from ui.research.view import Visit
+
+_PERSON: Final = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A hypothesis in words, with its probability."""
+
+    text: str
+    share: float
+    true: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A trial as the page shows it.
+
+    Attributes:
+        mark: ``right``, ``wrong`` or ``half``; ``given`` where nothing was asked, ``open`` if nothing was
+            answered.
+        guesses: the four hypotheses before the label.
+        best: what the Bayes-optimal learner says; None if it guesses.
+    """
+
+    trial: Watched
+    mark: str
+    guesses: tuple[Guess, ...]
+    best: str | None
+
+
+def watched(
+    visit: Visit, reader: LogReader, every: Mapping[str, Played], listed: Sequence[Played]
+) -> tuple[Sequence[Figure], dict[str, Any]]:
+    """An episode and its plots.
+
+    Args:
+        visit: its address names the episode.
+        reader: of the log.
+        every: the run's episodes by id.
+        listed: those that the filters let through, for the way to the next one.
+
+    Raises:
+        InputError: if the run has no such episode.
+    """
+    id, t = visit.at.episode, visit.t
+    if id not in every:
+        raise InputError(f"The run has no episode {id!r}.")
+    episode, turns = reader.episode(id), reader.turns(id)
+    item = item_from_row(reader.item(episode.item_hash))
+    ids = [one.id for one in listed]
+    at = ids.index(id) if id in ids else None
+    actor = next(iter(episode.seats.values()))
+    about: dict[str, Any] = {
+        "played": every[id],
+        "actor": actor,
+        "person": actor == _PERSON,
+        "previous": ids[at - 1] if at else None,
+        "next": ids[at + 1] if at is not None and at + 1 < len(ids) else None,
+        "comment": next((turn.text for turn in turns if turn.payload.get("kind") == "comment"), ""),
+        "calls": reader.model_calls(episode_id=id),
+        "item": item,
+        "texts": None,
+    }
+    if not isinstance(item, Prompt) or item.setting == "verbalise":
+        return (), {**about, "texts": texts(item, turns, reader.judgments(episode_id=id))}
+    trials = watch(item, turns)
+    answered = [one for one in trials if one.score is not None]
+    figures = (titled(t, posterior_figure(trials, actor), "posterior"),)
+    return figures, {
+        **about,
+        "trials": [_shown(t, item, one) for one in trials],
+        "asked": len(answered),
+        "correct": sum(one.score.correct for one in answered if one.score),
+        "oracle": sum(one.belief.bayes for one in answered),
+        "known": next((one.k for one in trials if one.belief.identified), None),
+        "rule": rule(t, item.hypothesis),
+        "pair": PAIRS[item.pair],
+        "steps": json.dumps([one.k for one in trials]),
+        "first": answered[0].k - 1 if answered else len(trials) - 1,
+    }
+
+
+def rule(t: Strings, task: Hypothesis) -> str:
+    """What the labels follow, in words."""
+    x_is, y_is = (_value(t, task.feature, value) for value in (task.x_is, not task.x_is))
+    return t("ambibench.result.rule", rule=t(f"ambibench.rule.{task.feature}"), x_is=x_is, y_is=y_is)
+
+
+def _shown(t: Strings, item: Prompt, one: Watched) -> Shown:
+    guesses = tuple(
+        Guess(
+            t("ambibench.result.hypothesis", value=_value(t, each.feature, each.x_is)),
+            share,
+            each == item.hypothesis,
+        )
+        for each, share in one.belief.posterior.items()
+    )
+    return Shown(one, _mark(one), guesses, best_guess(one.belief.p_x))
+
+
+def _mark(one: Watched) -> str:
+    if one.score is None:
+        return "open" if one.shown else "given"
+    return {1.0: "right", 0.0: "wrong"}.get(one.score.correct, "half")
+
+
+def _value(t: Strings, feature: Feature, value: bool) -> str:
+    return t(f"ambibench.value.{feature}.{value_name(feature, value)}")

@@ -1,0 +1,191 @@
+"""A run of AmbiBench: what came of it, its episodes, and of a study how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader, LogWriter
+from simulator.ambibench.features import FEATURES, FORMATS
+from simulator.ambibench.report import Report
+from simulator.ambibench.reporting.figures import figure_5, figure_6
+from simulator.ambibench.reporting.pages import (
+    Section,
+    curve_figures,
+    played,
+    sections,
+    study_of,
+    study_progress,
+)
+from simulator.ambibench.reporting.people import sessions, without_flagged
+from simulator.ambibench.reporting.sorting import set_key
+from simulator.ambibench.reporting.tables import tables
+from simulator.stats import Interval
+from simulator.studies.quota import STATES
+from ui.i18n import Strings
+from ui.research.ambibench_desk import Reports, Wish
+from ui.research.ambibench_episode import watched
+from ui.research.ambibench_plots import titled
+from ui.research.desk import RunCard
+from ui.research.figures import Figure
+from ui.research.format import Cell, cell, scale
+from ui.research.view import Page, Visit
+
+MEASURES: Final = ("correct", "valid", "oracle")
+OUTCOMES: Final = ("right", "wrong", "flagged", "unfinished")
+_CURVES: Final = ("curve", "features", "validity")
+_SHARE: Final = scale((), fixed=(0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table of one part of a run; `label` is empty for all of its trials."""
+
+    group: str
+    label: str
+    n: int
+    cells: dict[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a run as the page shows it.
+
+    Attributes:
+        figures: ids of its plots.
+        kept: accuracy without flagged sessions, if any is.
+    """
+
+    section: Section
+    lines: tuple[Line, ...]
+    figures: tuple[str, ...]
+    kept: Cell | None
+
+
+def ambibench_page(visit: Visit, card: RunCard, reports: Reports, writer: LogWriter) -> Page:
+    """The tab that the address names."""
+    tab = visit.at.tab
+    if tab == "study" and study_of(card.run) is not None:
+        return _study(visit, card, reports.reader, writer)
+    found = reports.report(Wish((card.run.id,)))
+    if tab == "dialogues":
+        return _episodes(visit, card, reports.reader, found)
+    return _scores(visit, card, found)
+
+
+def share(interval: Interval) -> Cell:
+    """A share from 0 to 1 as tables show it."""
+    return cell(interval, _SHARE, 3)
+
+
+def _scores(visit: Visit, card: RunCard, found: Report) -> Page:
+    results, t = found.results, visit.t
+    told = sessions(results)
+    clean = (
+        {one.key: one for one in sections(without_flagged(results, told))}
+        if any(s.flags for s in told)
+        else {}
+    )
+    curves = curve_figures(results)
+    parts = tuple(_part(t, one, clean.get(one.key), curves) for one in sections(results))
+    plots = [titled(t, figure, key.partition("-")[0]) for key, figure in curves.items()]
+    texts = {}
+    for setting, builder in (("verbalise", figure_5), ("aws", figure_6)):
+        if len(some := results.where(setting=setting)):
+            figure = builder(some).figure
+            texts[setting] = _counts(found, setting)
+            plots += [titled(t, figure, setting)] if figure else []
+    return visit.page(
+        "ambibench_scores",
+        plots,
+        live=card.live,
+        card=card,
+        tab="scores",
+        parts=parts,
+        written=texts,
+        measures=MEASURES,
+        flagged=[one for one in told if one.flags],
+        people=len(told),
+        statuses=found.statuses,
+        failures=found.failures,
+        table_names=list(tables(results, found.agreements)),
+        outputs=set_key(card.run.id),
+    )
+
+
+def _part(t: Strings, one: Section, clean: Section | None, curves: dict[str, Any]) -> Part:
+    key = one.key.removesuffix(f"-{one.actor}")
+    there = tuple(f"{name}-{key}" for name in _CURVES if f"{name}-{key}" in curves)
+    kept = share(clean.rows[0].correct) if clean is not None else None
+    return Part(one, tuple(_line(t, row) for row in one.rows), there, kept)
+
+
+def _line(t: Strings, row: Any) -> Line:
+    label = "" if row.group == "all" else t(f"research.ambibench.{row.group}.{row.name}")
+    return Line(row.group, label, row.n, {name: share(getattr(row, name)) for name in MEASURES})
+
+
+def _counts(found: Report, setting: str) -> dict[str, int]:
+    """Outputs by category; those without one under ``open``."""
+    counts: dict[str, int] = {}
+    for trial in found.trials:
+        if trial.setting == setting:
+            name = trial.category or "open"
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _episodes(visit: Visit, card: RunCard, reader: LogReader, found: Report) -> Page:
+    every = played(reader, card.run.id, found)
+    entries = [one for one in every if _fits(visit, one)]
+    figures: Sequence[Figure] = ()
+    shown = None
+    if visit.at.episode:
+        figures, shown = watched(visit, reader, {one.id: one for one in every}, entries)
+    return visit.page(
+        "ambibench_episodes",
+        figures,
+        live=card.live and shown is None,
+        card=card,
+        tab="dialogues",
+        entries=entries,
+        total=len(every),
+        features=[one for one in FEATURES if any(each.feature == one for each in every)],
+        formats=[one for one in FORMATS if any(each.format == one for each in every)],
+        outcomes=OUTCOMES,
+        shown=shown,
+    )
+
+
+def _fits(visit: Visit, one: Any) -> bool:
+    at = visit.at
+    whole = one.correct is not None and one.correct == one.asked
+    kinds = {
+        "right": whole,
+        "wrong": one.correct is not None and not whole,
+        "flagged": bool(one.flags),
+        "unfinished": one.status != "completed",
+    }
+    return (
+        kinds.get(at.outcome, True)
+        and at.feature in ("", one.feature)
+        and at.format in ("", one.format)
+        and at.text.lower().strip() in one.name.lower()
+    )
+
+
+def _study(visit: Visit, card: RunCard, reader: LogReader, writer: LogWriter) -> Page:
+    study = study_of(card.run)
+    assert study is not None
+    progress = study_progress(writer, reader, study)
+    return visit.page(
+        "ambibench_study",
+        live=card.live,
+        card=card,
+        tab="study",
+        study=study,
+        progress=progress,
+        states=[state for state in STATES if progress.states[state]],
+        every_state=STATES,
+    )

@@ -1,0 +1,82 @@
+"""Sorting outputs blind: one output and the salient feature, nothing else; and how raters agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from logs import LogReader
+from simulator.ambibench.coding import CATEGORIES, Output, to_code, to_decide
+from simulator.ambibench.reporting.sorting import chosen_runs, compared, sorted_by, standing
+from ui.research.format import Cell, cell, scale
+from ui.research.view import Page, Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """Two raters' agreement as the table shows it."""
+
+    raters: tuple[str, str]
+    n: int
+    observed: Cell
+    kappa: Cell
+    shown: tuple[Any, ...]
+    hidden: int
+    open: int
+
+
+def coding_page(visit: Visit, reader: LogReader) -> Page:
+    """The start, the next output, or the agreement."""
+    runs = chosen_runs(reader, visit.at.outputs)
+    if not runs:
+        return visit.page("coding_start", outputs=0, raters=(), open=0)
+    if visit.at.tab == "agreement":
+        return _agreement(visit, reader, runs)
+    if not visit.at.reviewer:
+        told = standing(reader, runs, "")
+        return visit.page("coding_start", outputs=told.outputs, raters=told.raters, open=told.differing)
+    return sorting_page(visit, reader, runs)
+
+
+def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page:
+    """The next output that the rater is to sort, or the one that they look at again.
+
+    Nothing of the page tells run, model or format: what the rater reads is all that there is.
+    """
+    rater = visit.at.reviewer
+    told = standing(reader, runs, rater)
+    again = sorted_by(reader, runs, rater, visit.at.token) if visit.at.token else None
+    due, deciding = _due(reader, runs, rater)
+    output = again.output if again else due[0] if due else None
+    return visit.page(
+        "coding",
+        output=output,
+        category=again.category if again else "",
+        categories=list(enumerate(CATEGORIES, start=1)),
+        told=told,
+        left=len(due),
+        deciding=deciding and again is None,
+        again=again is not None,
+    )
+
+
+def _due(reader: LogReader, runs: tuple[str, ...], rater: str) -> tuple[tuple[Output, ...], bool]:
+    """What is left for a rater: first what nobody or one has sorted, then what two differ on."""
+    due = to_code(reader, runs, rater)
+    return (due, False) if due else (to_decide(reader, runs, rater), True)
+
+
+def _agreement(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page:
+    pairs = [
+        Agreed(
+            raters=one.agreement.raters,
+            n=one.agreement.observed.n,
+            observed=cell(one.agreement.observed, scale((), fixed=(0.0, 1.0)), 3),
+            kappa=cell(one.agreement.kappa, scale((), fixed=(-0.2, 1.0)), 3),
+            shown=one.shown,
+            hidden=one.hidden,
+            open=sum(each.decided is None for each in one.agreement.disagreements),
+        )
+        for one in compared(reader, runs, visit.at.reviewer)
+    ]
+    return visit.page("coding_agreement", told=standing(reader, runs, visit.at.reviewer), pairs=pairs)
