@@ -21,7 +21,7 @@ def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page:
                        copy.querySelectorAll('[lang=en], h1[dir]').forEach((one) => one.remove());
                        return copy.textContent; }"""
         )
-        return [word for word in re.findall(r"[A-Za-z]{3,}", shown) if not re.fullmatch("USD|Ctrl|[XY]+", word)]
+        return [one for one in re.findall(r"[A-Za-z]{3,}", shown) if not re.fullmatch("USD|Ctrl|[XY]+", one)]
 
     page.goto(f"{server.url}/ambibench")
     page.wait_for_selector(".am-entry")
@@ -122,7 +122,7 @@ def test_every_page_fits_its_screen(server: Any, open_page: Any, width: int) -> 
         # Where one types is in sight, however long the history has grown.
         seen = """() => { const box = (s) => document.querySelector(s).getBoundingClientRect();
                   const [field, foot] = [box('#am-answer'), box('.am-foot')];
-                  return field.top >= 0 && field.bottom <= foot.top + 1 && foot.bottom <= innerHeight + 1; }"""
+                  return field.top >= 0 && field.bottom < foot.top + 1 && foot.bottom < innerHeight + 1; }"""
         assert page.evaluate(seen)
     fits()
     answer(page, "X")
