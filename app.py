@@ -17,7 +17,7 @@ from logs.paths import default_path
 from personas.templates import TemplateError
 from simulator import studies
 from simulator.ambibench import data_command as ambibench_data
-from simulator.ambibench.assignment import check_study
+from simulator.ambibench.assignment import builtin_studies, cells, check_study
 from simulator.ambibench.generate_command import generate_command as generate_ambibench
 from simulator.ambibench.report_command import report_ambibench
 from simulator.ambibench.run_command import run_ambibench
@@ -41,6 +41,7 @@ from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
 from simulator.runner.scoring import score_command
+from simulator.studies.command import ROOMS, StudyRoom, study_app
 from trees.faults import TaskError
 
 cli = typer.Typer(
@@ -74,6 +75,7 @@ _stats.command("ambibench")(stats_ambibench)
 cli.add_typer(_run, name="run")
 cli.command("score")(score_command)
 cli.add_typer(_report, name="report")
+cli.add_typer(study_app, name="study")
 cli.command("check")(check)
 cli.add_typer(data_app, name="data")
 cli.add_typer(log_app, name="log")
@@ -92,6 +94,7 @@ CHECKERS += [
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
 ]
 studies.CHECKS[ambibench_data.BENCHMARK] = check_study
+ROOMS[ambibench_data.BENCHMARK] = StudyRoom(builtin_studies, cells)
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
