@@ -135,7 +135,7 @@ def _key(number: str) -> str:
 
 def _choices(visit: Visit, desk: Desk) -> list[Choice]:
     wanted = visit.at.runs
-    return [
+    found = [
         Choice(
             card,
             tuple(dict.fromkeys(card.seats.values())) or (PERSON,),
@@ -145,6 +145,8 @@ def _choices(visit: Visit, desk: Desk) -> list[Choice]:
         for card in desk.cards()
         if card.run.benchmark == BENCHMARK
     ]
+    # What is chosen stands on top, to be seen without scrolling.
+    return sorted(found, key=lambda one: not one.chosen)
 
 
 def _actors(chosen: Sequence[Choice]) -> list[str]:

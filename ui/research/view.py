@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ui.ambibench.ports import HOME as LETTERS
 from ui.handmethat.ports import HOME as HOUSEHOLD
 from ui.i18n import Strings
 from ui.render.environment import render
@@ -47,7 +48,7 @@ class Visit:
     @property
     def frame(self) -> Frame:
         """The frame that all pages of the app share."""
-        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", HOUSEHOLD)
+        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", HOUSEHOLD, LETTERS)
 
     def page(
         self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any

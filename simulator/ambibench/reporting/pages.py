@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from logs import LogReader, LogWriter
@@ -206,9 +207,18 @@ def _curves(one: Slice) -> Iterator[tuple[str, str, list[Panel]]]:
     some = one.results
     yield "curve", "Accuracy by example", [k_panel("", [*label_curves(some), *_oracle(one)])]
     by_feature = split(means(some, "correct", ("feature", "k")))
-    yield "features", "Accuracy by example and salient feature", [k_panel("", feature_lines(by_feature))]
+    yield (
+        "features",
+        "Accuracy by example and salient feature",
+        [k_panel("", _bare(feature_lines(by_feature)))],
+    )
     valid = k_panel("", label_curves(some, "valid"), "probability of X or Y", chance=False)
     yield "validity", "Valid answers by example", [valid]
+
+
+def _bare(lines: Sequence[Line]) -> list[Line]:
+    # Six bands over each other hide what they are about; the table beside the figure has the intervals.
+    return [replace(line, low=None, high=None) for line in lines]
 
 
 def _oracle(one: Slice) -> Sequence[Line]:

@@ -103,7 +103,12 @@ def prompt_text(item: Prompt) -> str:
 
 
 def posterior_figure(watched: Sequence[Watched], actor: str) -> Figure:
-    """The four hypotheses before each label, and the probability of the right one."""
+    """The four hypotheses before each label, and what the right one was worth.
+
+    Args:
+        watched: every position of a prompt.
+        actor: who answered; without probabilities it is drawn at 1 where it was right and at 0 where not.
+    """
     ks = [one.k for one in watched]
     names = [str(k) for k in ks]
     parts = [
@@ -112,11 +117,14 @@ def posterior_figure(watched: Sequence[Watched], actor: str) -> Figure:
     ]
     lines = [Line(ORACLE, ks, [one.belief.p_gold for one in watched], style="dashed", colour="ink")]
     known = [(one.k, p) for one in watched if (p := one.p_gold) is not None]
-    if known:
-        lines.append(Line(actor, [k for k, _ in known], [p for _, p in known], colour="rose"))
+    right = [(one.k, one.score.correct) for one in watched if one.score is not None]
+    if known or right:
+        ks_said, values = zip(*(known or right), strict=True)
+        lines.append(Line(actor, ks_said, values, style="solid" if known else "dotted", colour="rose"))
+    label = "probability" if known else "probability; 1 right, 0 wrong"
     panels = (
         Panel("What the task may be", EXAMPLE, "probability before the label", parts),
-        Panel("Probability of the right label", EXAMPLE, "probability", lines, x_ticks=ks),
+        Panel("The right label", EXAMPLE, label, lines, x_ticks=ks),
     )
     return Figure("posterior", "The four hypotheses, trial by trial", panels, columns=1)
 
