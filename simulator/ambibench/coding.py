@@ -25,7 +25,6 @@ from logs.rows import Judgment
 from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row
-from simulator.ambibench.score import CATEGORY
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, bootstrap, cohen_kappa
@@ -33,7 +32,7 @@ from simulator.stats import Interval, bootstrap, cohen_kappa
 Category = Literal["correct", "incorrect", "other"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 """Names the salient feature in any words; names another; names no task."""
-KIND: Final = CATEGORY
+KIND: Final = "ambibench.category"
 RATERS: Final = 2
 RESAMPLES: Final = 1000
 _ENDED: Final = ("completed", "truncated")

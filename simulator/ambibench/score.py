@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from logs.rows import Judgment, Score, Turn
 from simulator.ambibench.answers import read_answer
 from simulator.ambibench.aws import CATEGORIES, AwsPrompt, classify
+from simulator.ambibench.coding import settled
 from simulator.ambibench.features import Label
 from simulator.ambibench.labels import Mode, Table, Tie, read_table
 from simulator.ambibench.oracle import Belief, beliefs
@@ -21,7 +22,6 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.trials import Item
 
 VERSION: Final = "1"
-CATEGORY: Final = "ambibench.category"
 ScoreMode = Literal["strip", "reference", "forced", "text"]
 
 
@@ -151,16 +151,15 @@ def _read(turn: Turn, gold: Label, mode: Mode, tie: Tie) -> dict[str, Any]:
 def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> str | None:
     """What an answer in free text is sorted into.
 
-    A bucket's command is sorted by rule (`aws.classify`), a name for the task by people (the newest
-    judgment holds); None if nobody has yet, or nothing was answered.
+    A bucket's command is sorted by rule (`aws.classify`), a name for the task by people (`coding.settled`);
+    None if it is open, or nothing was answered.
     """
     answers = [turn for turn in turns if turn.payload["kind"] == "text"]
     if not answers:
         return None
     if isinstance(item, AwsPrompt):
         return classify(answers[-1].text)
-    sorted_into = [str(one.value["category"]) for one in judgments if one.kind == CATEGORY]
-    return sorted_into[-1] if sorted_into else None
+    return settled(judgments).get(answers[-1].episode_id)
 
 
 def score_rows(
