@@ -3,7 +3,9 @@
 Gone afterwards: their outside identities; their details; the texts of their turns; their judgments;
 the details of their assignments and events; every model's prompt and answer in their episodes (both
 quote them). In whatever else belongs to their episodes, longer verbatim quotes of them are blotted out and
-the free text of every turn's payload goes. What stays: the pseudonym, numbers, times, scores, token counts
+the free text of every turn's payload goes. A payload may name, in ``private``, further keys of its own that
+tell what the person said (whether a letter was right); they go, and with them the scores of that episode.
+What stays otherwise: the pseudonym, numbers, times, scores, token counts
 and which tree nodes were given, so that counts, quotas and references still hold.
 
 Not reached from here: exports, backups, caches of model answers and copies made before.
@@ -32,6 +34,9 @@ ERASED = "[erased]"
 
 ERASED_JSON = '{"erased":true}'
 """Stands where an object was."""
+
+PRIVATE = "private"
+"""Key of a payload that lists those of its keys that tell what was said."""
 
 RECEIPT = "participant.erased"
 """Kind of the event that is left."""
@@ -149,12 +154,18 @@ class _Eraser:
 
     def _erase_own(self, own: dict[int, tuple[str, str]]) -> None:
         person = [self._person]
-        for seq, (_, text) in own.items():
+        told: set[str] = set()
+        for seq, (episode, text) in own.items():
             (payload,) = self._connection.execute("SELECT payload FROM turns WHERE seq = ?", [seq]).fetchone()
             said = json.loads(payload)
             whose = {key: said[key] for key in said if key == "participant_id"}
+            if private := set(said.get(PRIVATE, ())):
+                told.add(episode)
+                said = {key: value for key, value in said.items() if key not in private}
             bare = _dump(_walk(said, partial(_bare, text=text)) | whose)
             self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
+        for episode in sorted(told):
+            self._change("scores", "value = NULL, details = ? WHERE episode_id = ?", [ERASED_JSON, episode])
         self._change("participants", "details = ? WHERE id = ?", [ERASED_JSON, *person])
         self._change("judgments", "value = ?, key = NULL WHERE annotator = ?", [ERASED_JSON, *person])
         self._change("assignments", "details = ? WHERE participant_id = ?", [ERASED_JSON, *person])

@@ -274,6 +274,10 @@ class LogReader:
 
     # People
 
+    def erased_participants(self) -> frozenset[str]:
+        """Those whose data have been erased: what is left of their turns is no answer."""
+        return frozenset(one.id for one in self.participants() if one.details.get("erased"))
+
     def participants(self) -> list[Participant]:
         """All participants, oldest first."""
         return self._all(Participant)

@@ -26,6 +26,8 @@ Kind = Literal["consent", "ready", "answer", "text", "comment"]
 System = Literal["continue", "none"]
 YES: Final = "yes"
 NO: Final = "no"
+# What tells a person's answer, to go with it when they are erased (see `logs.erase`).
+_PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "valid", "category"]
 # Letters of a person's answer, or of their comment, that are kept at most.
 LONGEST: Final = 4000
 
@@ -160,7 +162,7 @@ def _measured(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
     if not person:
         return {}
     shown, keys = move.get("shown_at"), move.get("keys_used")
-    return {"person": True, "shown_at": _time(shown), "keys_used": _flag(keys)}
+    return {"person": True, "private": _PRIVATE, "shown_at": _time(shown), "keys_used": _flag(keys)}
 
 
 def _time(value: object) -> str | None:

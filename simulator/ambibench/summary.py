@@ -56,7 +56,7 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         NotInLog: if there is no such run.
     """
     run = require_run(reader, run_id)
-    gone = erased_people(reader)
+    gone = reader.erased_participants()
     episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
     every = reader.endings(run_id)
     endings = [every[id] for id in episodes if id in every]
@@ -89,7 +89,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
         InputError: if it is a run of another benchmark.
     """
     require_run(reader, run_id)
-    gone, endings = erased_people(reader), reader.endings(run_id)
+    gone, endings = reader.erased_participants(), reader.endings(run_id)
     items = {row.hash: ROOM.read_item(row) for row in reader.items(run_id)}
     judgments: dict[str | None, list[Any]] = {}
     for one in reader.judgments(run_id=run_id):
@@ -101,11 +101,6 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
         if episode.participant_id not in gone
         for score in ROOM.score(items[episode.item_hash], turns, judgments.get(episode.id, ()))
     )
-
-
-def erased_people(reader: LogReader) -> frozenset[str]:
-    """The participants whose data have been erased: what is left of their answers is no answer."""
-    return frozenset(one.id for one in reader.participants() if one.details.get("erased"))
 
 
 def require_run(reader: LogReader, run_id: str) -> Mapping[str, Any]:

@@ -201,6 +201,32 @@ def test_the_shape_of_the_data_stays(study: Path) -> None:
         assert receipt.details["rows"]["identities"] == 1
 
 
+def test_what_a_payload_calls_private_goes_with_the_scores_of_that_episode(study: Path) -> None:
+    payload = {"kind": "answer", "k": 4, "correct": 1.0, "private": ["correct"]}
+    with LogWriter(study, durable=True) as writer:
+        writer.put(
+            Episode(
+                id="e3",
+                run_id="run",
+                item_hash="item",
+                language="en",
+                seats={"participant": "person"},
+                seed=3,
+                repeat=3,
+                participant_id="p",
+            )
+        )
+        writer.put(Turn(episode_id="e3", number=0, seat="participant", text="X", payload=payload))
+        writer.put(Score(episode_id="e3", metric="accuracy", value=1.0, version="1"))
+    erase_participant(study, "p")
+    with LogReader(study) as reader:
+        (turn,) = reader.turns("e3")
+        assert turn.payload == {"kind": "answer", "k": 4, "private": ["correct"]}
+        assert [score.value for score in reader.scores(episode_id="e3")] == [None]
+        assert [score.value for score in reader.scores(episode_id="e1")] == [1.0]
+        assert reader.erased_participants() == {"p"}
+
+
 def test_the_log_is_append_only_again_afterwards(study: Path) -> None:
     erase_participant(study, "p")
     with sqlite3.connect(study) as other, pytest.raises(sqlite3.IntegrityError, match="append-only"):

@@ -58,7 +58,8 @@ def trials_of_runs(
     """Every answer of some runs, scored from what was logged.
 
     Of models the episodes that have ended; of people all that hold an answer, for those who leave early are
-    flagged, not dropped (spec section 10). They come in the order of prompts and repeats, not of time.
+    flagged, not dropped (spec section 10). Who has withdrawn is in none of them.
+    Trials come in the order of prompts and repeats, not of time.
 
     Args:
         reader: of the log.
@@ -87,7 +88,12 @@ def _of_run(
     endings = reader.endings(run_id)
     categories = settled(reader.judgments(run_id=run_id, kind=KIND))
     of_run = {"run_id": run_id, "software_version": run.config.get("software_version")}
-    played = [one for one in reader.turns_of_run(run_id) if _counts(one, endings.get(one.episode.id))]
+    gone = reader.erased_participants()
+    played = [
+        one
+        for one in reader.turns_of_run(run_id)
+        if one.episode.participant_id not in gone and _counts(one, endings.get(one.episode.id))
+    ]
     for one in sorted(played, key=lambda one: _place(one.episode, asked[one.episode.item_hash].item)):
         yield from _of_episode(one, asked[one.episode.item_hash], of_run, categories, mode, tie)
 

@@ -11,6 +11,7 @@ import pytest
 from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
+from simulator.ambibench.reporting.trial_log import trials_of_runs
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.summary import score_run, summarise
 from simulator.errors import ConflictError, InputError
@@ -273,6 +274,10 @@ async def test_withdrawing_erases(server, when):
     await server.sessions.withdraw(episode)
     assert all(turn.text in ("[erased]", "") for turn in server.reader.turns(episode))
     assert "telling" not in str([turn.payload for turn in server.reader.turns(episode)])
+    # Whether an answer was right tells what it was: the letters can be looked up.
+    telling = {"answer", "raw_answer", "normalised", "correct", "strict", "valid"}
+    assert not any(telling & turn.payload.keys() for turn in server.reader.turns(episode))
+    assert {score.value for score in server.reader.scores(episode_id=episode)} <= {None}
     assert server.reader.identities() == []
     view = await server.sessions.view(episode, SEAT)
     assert (view.stage, view.text) == ("done", "")
@@ -292,6 +297,8 @@ async def test_who_has_withdrawn_does_not_count(server):
     assert found.statuses == {"completed": 1}
     assert (found.metrics["accuracy"].value, found.metrics["accuracy"].n) == (stays, 1)
     assert {row.episode_id for row in score_run(server.reader, f"study-{BRACKET}")} == {episode}
+    (trial,) = trials_of_runs(server.reader, [f"study-{BRACKET}"])
+    assert trial.session_id == episode
 
 
 async def test_a_server_killed_before_it_could_note_the_end_notes_it_later(server):
