@@ -18,7 +18,7 @@ from simulator.ambibench.reporting.pages import (
     study_of,
     study_progress,
 )
-from simulator.ambibench.reporting.people import sessions, without_flagged
+from simulator.ambibench.reporting.people import Session, sessions, without_flagged
 from simulator.ambibench.reporting.sorting import set_key
 from simulator.ambibench.reporting.tables import tables
 from simulator.stats import Interval
@@ -54,12 +54,16 @@ class Part:
 
     Attributes:
         figures: ids of its plots.
-        kept: accuracy without flagged sessions, if any is.
+        people: sessions of people.
+        flagged: how many of them are.
+        kept: accuracy without those; None if none is flagged, or nobody is left.
     """
 
     section: Section
     lines: tuple[Line, ...]
     figures: tuple[str, ...]
+    people: int
+    flagged: int
     kept: Cell | None
 
 
@@ -82,13 +86,9 @@ def share(interval: Interval) -> Cell:
 def _scores(visit: Visit, card: RunCard, found: Report) -> Page:
     results, t = found.results, visit.t
     told = sessions(results)
-    clean = (
-        {one.key: one for one in sections(without_flagged(results, told))}
-        if any(s.flags for s in told)
-        else {}
-    )
+    clean = {one.key: one for one in sections(without_flagged(results, told))}
     curves = curve_figures(results)
-    parts = tuple(_part(t, one, clean.get(one.key), curves) for one in sections(results))
+    parts = tuple(_part(t, one, told, clean.get(one.key), curves) for one in sections(results))
     plots = [titled(t, figure, key.partition("-")[0]) for key, figure in curves.items()]
     texts = {}
     for setting, builder in (("verbalise", figure_5), ("aws", figure_6)):
@@ -114,11 +114,15 @@ def _scores(visit: Visit, card: RunCard, found: Report) -> Page:
     )
 
 
-def _part(t: Strings, one: Section, clean: Section | None, curves: dict[str, Any]) -> Part:
+def _part(
+    t: Strings, one: Section, told: Sequence[Session], clean: Section | None, curves: dict[str, Any]
+) -> Part:
     key = one.key.removesuffix(f"-{one.actor}")
     there = tuple(f"{name}-{key}" for name in _CURVES if f"{name}-{key}" in curves)
-    kept = share(clean.rows[0].correct) if clean is not None else None
-    return Part(one, tuple(_line(t, row) for row in one.rows), there, kept)
+    here = [each for each in told if (each.setting, each.kind) == (one.setting, one.kind)]
+    flagged = sum(bool(each.flags) for each in here)
+    kept = share(clean.rows[0].correct) if clean is not None and flagged else None
+    return Part(one, tuple(_line(t, row) for row in one.rows), there, len(here), flagged, kept)
 
 
 def _line(t: Strings, row: Any) -> Line:

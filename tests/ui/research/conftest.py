@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # letters, markup
+
+from letters import fill as fill_with_letters
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, ModelCall, Run, Turn
@@ -127,3 +132,12 @@ def fill(bench: Bench) -> Bench:
 @pytest.fixture
 def calls(filled: Bench) -> Calls:
     return Calls(Desk(filled.reader), filled.writer)
+
+
+@pytest.fixture(scope="session")
+def letters_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+    """A log with AmbiBench's runs (`letters.fill`); tests read it only."""
+    path = tmp_path_factory.mktemp("letters") / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        fill_with_letters(writer, reader)
+        yield Calls(Desk(reader), writer)

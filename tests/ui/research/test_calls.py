@@ -1,7 +1,7 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
+from markup import checked, words
 
 from simulator.clarq.review import read_reviews
 from ui.research.calls import Calls
@@ -9,38 +9,11 @@ from ui.research.desk import Desk
 
 ONE = "one/gather-resources-1.en/0"
 FAILED = "one/gather-resources-2.en/0"
-VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "img"}
-
-
-class Balance(HTMLParser):
-    """Finds tags that are not closed in their order."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
 
 
 def page(calls, path="/research", query="", language="en"):
     answer = calls.page({"path": path, "query": query, "language": language})
-    balance = Balance()
-    balance.feed(answer["html"])
-    assert not balance.open
-    return answer
-
-
-def words(answer):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
+    return checked(answer)
 
 
 def mark(calls, reviewer="ann", **data):
