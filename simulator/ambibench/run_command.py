@@ -42,6 +42,7 @@ from simulator.runner.command import (
     model_options,
     play,
 )
+from simulator.runner.scoring import refuse_judge
 
 SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 Formats = Literal["arrow", "qa", "both"]
@@ -306,8 +307,7 @@ def score_command(
     Raises:
         InputError: if a judge is named.
     """
-    if judge or base_url or budget is not None:
-        raise InputError(f"{run} is a run of AmbiBench, which is scored by its rules: there is no judge.")
+    refuse_judge(run, judge, base_url, budget)
     path = log or default_path()
     console = Console()
     with LogReader(path) as reader:

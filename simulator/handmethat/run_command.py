@@ -38,6 +38,7 @@ from simulator.runner.command import (
     model_options,
     play,
 )
+from simulator.runner.scoring import refuse_judge
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -170,8 +171,7 @@ def score_command(
     Raises:
         InputError: if a judge is named.
     """
-    if judge or base_url or budget is not None:
-        raise InputError(f"{run} is a run of HandMeThat, which is scored by its rules: there is no judge.")
+    refuse_judge(run, judge, base_url, budget)
     path = log or default_path()
     console = Console()
     with LogReader(path) as reader:

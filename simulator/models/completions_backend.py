@@ -6,10 +6,8 @@ the server tokenises the text, so a label that its tokenizer glues to what is be
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -19,7 +17,7 @@ from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import BadRequest, Malformed, Unsupported
 from simulator.models.keys import Identity
-from simulator.models.openai_backend import KEY_VARIABLE, OFFICIAL_URL, URL_VARIABLE
+from simulator.models.openai_backend import KEY_VARIABLE, server_of
 from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
 from simulator.models.tokenised import Token, is_glued
 
@@ -52,19 +50,15 @@ class CompletionsModel:
         Raises:
             AuthenticationFailed: if there is no key; names the variable.
         """
-        url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
-        official = urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
+        url, official = server_of(base_url)
         self.identity = Identity("completions", model, url, dict(extra or {}))
         self.name = self.identity.name
         self.capabilities = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True)
         self.ignored: frozenset[str] = frozenset()
         self._timeout = timeout
+        key = remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official)
         self._client = openai.AsyncOpenAI(
-            api_key=remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official),
-            base_url=url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=http_client,
+            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
         )
 
     async def complete(self, request: Request) -> Completion:

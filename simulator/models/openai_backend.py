@@ -28,6 +28,12 @@ MOST_TOP_LOGPROBS: Final = 20
 _REASONING = re.compile(r"(?:o\d|gpt-(?!35)(?:[5-9]|\d{2,})(?!-chat))")
 
 
+def server_of(base_url: str | None) -> tuple[str, bool]:
+    """The address, by default ``$OPENAI_BASE_URL`` or else OpenAI's own; and whether it is OpenAI's."""
+    url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
+    return url, urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
+
+
 class OpenAIModel:
     """``openai/<model>`` over chat completions; sends each request once, retries are `Retried`'s."""
 
@@ -57,8 +63,7 @@ class OpenAIModel:
         Raises:
             AuthenticationFailed: if there is no key; names the variable.
         """
-        url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
-        official = urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
+        url, official = server_of(base_url)
         self.identity = Identity("openai", model, url, dict(extra or {}))
         self.name = self.identity.name
         self._sampling = not _REASONING.match(model) if sampling is None else sampling
@@ -68,12 +73,9 @@ class OpenAIModel:
         renamed = official or _REASONING.match(model)
         self._limit_name = "max_completion_tokens" if renamed else "max_tokens"
         self._timeout = timeout
+        key = remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official)
         self._client = openai.AsyncOpenAI(
-            api_key=remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official),
-            base_url=url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=http_client,
+            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
         )
 
     async def complete(self, request: Request) -> Completion:

@@ -46,3 +46,13 @@ def score_command(
     except InputError as error:
         raise InputError(f"{run} cannot be scored here. {error}") from error
     score(run, judge, base_url, budget, as_json, log)
+
+
+def refuse_judge(run: str, judge: str | None, base_url: str | None, budget: float | None) -> None:
+    """Say so where a judge is named for a run that is scored by rules alone.
+
+    Raises:
+        InputError: if one is, or anything that only a judge needs.
+    """
+    if judge or base_url or budget is not None:
+        raise InputError(f"{run} is scored by its benchmark's rules: there is no judge.")

@@ -215,3 +215,17 @@ def check_rules() -> Callable[[Any], None]:
         assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
 
     return check
+
+
+@pytest.fixture(scope="session")
+def fits() -> Callable[[Any], None]:
+    """Checks that nothing on a page reaches beyond its right edge."""
+    beyond = """() => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+        && !e.closest('.ab-hidden, .ab-skip, svg')
+        && e.getBoundingClientRect().right > window.innerWidth + 1).map(e => e.className)"""
+
+    def check(page: Any) -> None:
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+        assert page.evaluate(beyond) == []
+
+    return check

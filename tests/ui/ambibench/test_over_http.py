@@ -4,38 +4,16 @@ from __future__ import annotations
 
 import json
 from html import escape
-from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from fastapi.testclient import TestClient
+from over_http import Browser
 from visiting import KEY, prompt_of
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
 
 HTML = {"Accept": "text/html"}
-
-
-class Browser:
-    """Speaks Gradio's calls and keeps every byte that was answered."""
-
-    def __init__(self, client: TestClient) -> None:
-        self.client = client
-        self.received: list[str] = []
-        config = self.get("/config").json()
-        (self.component,) = [each["id"] for each in config["components"] if each["type"] == "html"]
-
-    def get(self, path: str, **headers: str) -> Any:
-        response = self.client.get(path, headers=headers)
-        self.received.append(response.text)
-        return response
-
-    def call(self, name: str, **data: Any) -> Any:
-        body = {"session_hash": "h", "component_id": self.component, "fn_name": f"call_{name}", "data": data}
-        response = self.client.post("/gradio_api/component_server/", json=body)
-        assert response.status_code == 200
-        self.received.append(response.text)
-        return response.json()
 
 
 def test_a_link_leads_to_a_page_and_begins_nothing(client: TestClient, letters: AmbiBenchSessions) -> None:
