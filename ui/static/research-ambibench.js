@@ -53,8 +53,9 @@ window.askbackLetters = {
   async fetchFigures() {
     const gallery = this.one("[data-gallery]");
     const places = this.all("[data-lazy]");
-    if (!gallery || !places.length || this.fetching === gallery) return;
-    this.fetching = gallery;
+    if (!gallery || !places.length) return;
+    // A page that comes later may reuse the elements of this one.
+    const round = this.round = (this.round || 0) + 1;
     const note = this.one("[data-drawing-now]");
     const numbers = places.filter((place) => place.dataset.lazy !== "tables").length;
     for (const [done, place] of places.entries()) {
@@ -65,7 +66,7 @@ window.askbackLetters = {
       let answer = null;
       try { answer = await this.ask("figure", { number }); } catch { /* said below */ }
       clearTimeout(slow);
-      if (!place.isConnected) return;
+      if (round !== this.round || !place.isConnected) return;
       place.classList.remove("rl-busy");
       this.place(place, answer, gallery.dataset.failed);
     }

@@ -58,6 +58,7 @@ window.askbackResearch = (() => {
     async load({ quiet = false } = {}) {
       const number = ++this.newest;
       const slow = quiet ? 0 : setTimeout(() => this.root?.classList.add("rs-loading"), 250);
+      this.round = (this.round || 0) + (quiet ? 0 : 1);
       let answer = null;
       for (let pause = 500; !answer; pause = Math.min(2 * pause, 8000)) {
         try { answer = await this.ask("page"); } catch {

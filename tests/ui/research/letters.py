@@ -38,6 +38,7 @@ OUTPUTS = (
 )
 STUDY = "study-ambibench-multiple"
 NAMING = f"naming-{MODEL.replace('/', '-')}"
+SECOND_NAMING = f"second-{NAMING}"
 
 
 def no_models(name: str) -> Any:
@@ -48,7 +49,7 @@ def fill(writer: LogWriter, reader: LogReader) -> None:
     """What the tests look at.
 
     ``oracle``, ``random``, ``tables`` and ``people`` (one of three too fast) are of 4.3, ``told`` of 4.2;
-    `NAMING`, ``buckets``; and `STUDY`, which people took part in.
+    `NAMING`, `SECOND_NAMING`, ``buckets``; and `STUDY`, which people took part in.
     """
     several, few = generate_multiple(0, per_cell=1), generate_instruction(0, "informative", per_cell=1)
     play(writer, reader, "oracle", "offline/oracle", several[:4])
@@ -56,6 +57,7 @@ def fill(writer: LogWriter, reader: LogReader) -> None:
     play(writer, reader, "told", "offline/random", few[:6])
     write(writer, "tables", "some/model", several[:3])
     write(writer, NAMING, MODEL, generate_verbalise(0)[::40])
+    write(writer, SECOND_NAMING, MODEL, generate_verbalise(0)[1::40])
     write(writer, "buckets", "some/model", generate_aws(0)[::40])
     asyncio.run(take_part(writer, reader))
     write(writer, "people", "person", several[:3], seconds=(2.0, 2.5, 0.1))

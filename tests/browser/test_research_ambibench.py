@@ -1,0 +1,246 @@
+"""AmbiBench on the researchers' pages in Chromium: runs, episodes, figures, sorting outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambibench.reporting.sorting import set_key
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+MODEL = "davinci-nine"
+NAMING = f"naming-secret-{MODEL}"
+SECOND = f"second-{NAMING}"
+LETTERS = Path(__file__).parents[1] / "ui" / "research" / "letters.py"
+STUDY = "study-ambibench-multiple"
+
+
+@pytest.fixture(scope="module")
+def filled(server: Any) -> Any:
+    """The server's log with built-in learners, a model, outputs to sort, and people in a study."""
+    # In a process of its own: while Playwright runs, no other event loop can.
+    command = [sys.executable, str(LETTERS), str(server.log)]
+    environment = server.environment | {"PYTHONPATH": str(LETTERS.parents[3])}
+    subprocess.run(command, env=environment, cwd=LETTERS.parents[3], check=True)
+    return server
+
+
+def saved(page: Any) -> None:
+    page.wait_for_selector(".rs-save-saved")
+
+
+def press(page: Any, key: str) -> None:
+    """Press a key that sorts an output, and wait until it is saved."""
+    page.evaluate("document.querySelector('[data-save]').className = 'rs-save'")
+    page.keyboard.press(key)
+    saved(page)
+
+
+def sorted_by(server: Any, rater: str) -> list[str]:
+    query = "SELECT value FROM judgments WHERE annotator = ? AND kind = 'ambibench.category' ORDER BY seq"
+    with sqlite3.connect(f"file:{server.log}?mode=ro", uri=True) as connection:
+        return [json.loads(value)["category"] for (value,) in connection.execute(query, [rater])]
+
+
+def begin_sorting(page: Any, server: Any, rater: str, run: str) -> None:
+    page.goto(f"{server.url}/research/coding?outputs={set_key(run)}")
+    page.fill("[name=reviewer]", rater)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f".rs-chip:has-text('Rater {rater}')")
+
+
+def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research?run=tables")
+    page.wait_for_selector("[data-figure=curve-multiple] svg.main-svg")
+    page.click(".rs-tabs >> text=Episodes")
+    page.click(".rs-list a >> nth=0")
+    page.wait_for_selector(".rl-trial:visible")
+    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 1 of 20"
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 2 of 20"
+    page.click(".rl-trial:visible summary:has-text('Token table')")
+    assert page.locator(".rl-trial:visible table tbody tr:visible").count() == 3
+    page.click("[data-moment='4'] button")
+    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 5 of 20"
+    page.wait_for_selector("[data-figure=posterior] svg.main-svg")
+    address = page.url
+    page.go_back()
+    page.wait_for_selector(".rs-choose")
+    page.goto(address)
+    page.wait_for_selector(".rl-trial:visible")
+
+
+def test_a_study_and_its_flagged_sessions(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research?run={STUDY}&tab=study")
+    page.wait_for_selector(".rl-cells")
+    assert page.locator(".rl-cells tbody tr").count() == 7
+    page.click(".rl-finer summary >> nth=0")
+    assert page.locator(".rl-finer[open] li").count() == 4
+    page.click(".rs-tabs >> text=Scores")
+    page.click(".rl-sessions a >> nth=0")
+    page.wait_for_selector(".rs-dialogue")
+
+
+def test_figures_of_chosen_runs_one_after_the_other(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research/figures")
+    page.check("input[value=random]")
+    page.check("input[value=tables]")
+    page.check(f"input[value={STUDY}]")
+    page.click(".rl-choose [type=submit]")
+    page.wait_for_selector(".rl-table-list")
+    assert page.locator("[data-lazy]").count() == 0
+    shown = [one.get_attribute("id") for one in page.locator(".rl-figure").all()]
+    assert shown == ["figure-3", "figure-7", "figure-14-18", "figure-19"]
+    assert page.locator(".rl-lack").count() == 13 - len(shown)
+    page.wait_for_selector("[data-figure=figure-3] svg.main-svg")
+    page.fill("[name='as.offline/random']", "A coin")
+    page.click(".rl-choose [type=submit]")
+    page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
+    with page.expect_download() as download:
+        page.click("#figure-3 >> text=SVG")
+    assert "A coin" in download.value.path().read_text("utf-8")
+    with page.expect_download() as download:
+        page.click(".rl-table-list >> text=LaTeX >> nth=0")
+    assert "tabular" in download.value.path().read_text("utf-8")
+    page.reload()
+    page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
+
+
+def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark").page
+    page.goto(f"{filled.url}/research/figures?runs=random")
+    legend = "[data-figure=figure-3] .legendtext >> nth=0"
+    page.wait_for_selector(legend)
+    colour = "element => getComputedStyle(element).fill"
+    dark = page.locator(legend).evaluate(colour)
+    page.click("[data-act=appearance]")
+    page.wait_for_function(
+        "([where, before]) => getComputedStyle(document.querySelector(where)).fill !== before",
+        arg=["[data-figure=figure-3] .legendtext", dark],
+    )
+
+
+def test_what_takes_long_is_told(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research/figures")
+    page.wait_for_selector(".rl-choose")
+    # What takes longer than a second is told; here a second is over at once.
+    page.evaluate("""() => {
+        const timeout = window.setTimeout;
+        window.setTimeout = (work, ms, ...rest) => timeout(work, ms === 1000 ? 0 : ms, ...rest);
+    }""")
+    page.check("input[value=random]")
+    page.evaluate("""() => new MutationObserver(() => {
+        const note = document.querySelector('[data-drawing-now]');
+        if (note?.textContent) window.told = note.textContent;
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })""")
+    page.click(".rl-choose [type=submit]")
+    page.wait_for_selector(".rl-table-list")
+    assert re.match(r"Drawing figure .* of 13 done", page.evaluate("window.told"))
+    assert page.locator("[data-drawing-now]").inner_text() == ""
+
+
+def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: Any) -> None:
+    watched = open_page()
+    page = watched.page
+    heard: list[str] = []
+    page.on(
+        "response",
+        lambda seen: heard.append(seen.text()) if "queue" in seen.url or "component" in seen.url else None,
+    )
+    begin_sorting(page, filled, "ann", NAMING)
+    page.wait_for_selector("[data-coding][data-token]")
+    first = page.get_attribute("[data-coding]", "data-token")
+    press(page, "1")
+    assert page.get_attribute("[data-coding]", "data-token") != first
+    page.keyboard.press("u")
+    page.wait_for_selector(f"[data-coding][data-token='{first}']")
+    assert page.get_attribute("[data-number='1']", "aria-pressed") == "true"
+    press(page, "3")
+    page.wait_for_selector(".rs-progress-text:has-text('1 of 3 sorted')")
+    press(page, "2")
+    page.click("[data-number='1']")
+    page.wait_for_selector(".rs-empty:has-text('Everything that waits for you is sorted.')")
+    assert sorted_by(filled, "ann") == ["correct", "other", "incorrect", "correct"]
+    assert all(MODEL not in said and "qa" not in said.split('"') for said in (page.content(), *heard))
+
+
+def test_two_raters_and_the_word_of_a_third(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    for rater, key in (("rita", "1"), ("sam", "2")):
+        begin_sorting(page, filled, rater, SECOND)
+        while page.locator("[data-coding][data-token]").count():
+            press(page, key)
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector(".rl-differing")
+    open_ones = page.locator(".rl-differing td:has-text('not yet')").count()
+    assert open_ones == 3
+    page.click("text=Decide them as a third rater")
+    page.wait_for_selector("[name=reviewer]")
+    page.fill("[name=reviewer]", "tom")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ab-notice:has-text('Your word decides')")
+    while page.locator("[data-coding][data-token]").count():
+        press(page, "3")
+    assert sorted_by(filled, "tom") == ["other"] * open_ones
+    page.click("text=See the agreement")
+    page.wait_for_selector(".rl-differing")
+    assert page.locator(".rl-differing td:has-text('not yet')").count() == 0
+
+
+PLACES = (
+    "/research?run=people",
+    f"/research?run={STUDY}&tab=study",
+    "/research?run=buckets",
+    "/research?run=tables&tab=dialogues",
+    "/research/figures",
+    "/research/coding",
+    "/research/coding?reviewer=zoe",
+    "/research/coding?tab=agreement",
+)
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "en"), ("light", "zh-CN")])
+def test_the_pages_keep_the_accessibility_rules(
+    filled: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
+) -> None:
+    page = open_page(scheme=scheme, locale=locale).page
+    for place in PLACES:
+        page.goto(f"{filled.url}{place}")
+        page.wait_for_selector("#ab-content h1")
+        check_rules(page)
+    page.goto(f"{filled.url}/research?run=tables&tab=dialogues")
+    page.click(".rs-list a >> nth=0")
+    page.wait_for_selector("[data-figure=posterior] svg.main-svg")
+    page.click(".rl-trial:visible summary >> nth=0")
+    check_rules(page)
+    page.goto(f"{filled.url}/research/figures?runs=random&runs=tables&runs=told&runs=buckets")
+    page.wait_for_selector(".rl-table-list")
+    page.wait_for_selector("[data-figure=figure-6] svg.main-svg")
+    check_rules(page)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_every_page_fits_its_screen(filled: Any, open_page: Any, width: int) -> None:
+    page = open_page(width=width, height=800).page
+    wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+              && !e.closest('.ab-hidden, .ab-skip, svg, .rs-scroll, .rs-table-card, pre')
+              && e.getBoundingClientRect().right > w + 1).map(e => e.className)"""
+    for place in (*PLACES, "/research/figures?runs=random&runs=told"):
+        page.goto(f"{filled.url}{place}")
+        page.wait_for_selector("#ab-content h1")
+        if "runs=" in place:
+            page.wait_for_selector(".rl-table-list")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+        assert page.evaluate(wide, width) == [], place
