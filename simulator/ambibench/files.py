@@ -29,7 +29,7 @@ from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, promp
 from simulator.ambibench.rows import item_record, read_item
 from simulator.ambibench.trials import Item, trials
 from simulator.errors import InputError
-from trees.faults import Fault
+from trees.faults import Fault, Severity
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
 # Published groups are named after sections of the paper.
@@ -252,7 +252,9 @@ def _item_or_fault(path: Path, raw: _Raw) -> Item | Fault:
         line, message = (raw.line + error.line - 1, error.problem) if not record else (raw.line, str(error))
         return Fault(str(path), name, line, "item", message)
     except AmbiguousTextError as error:
-        return Fault(str(path), name, raw.line, "ambiguous", str(error))
+        # A finetuning record has nothing but its text, and a short one may leave two tasks open (spec 5.3).
+        severity: Severity = "warning" if record else "error"
+        return Fault(str(path), name, raw.line, "ambiguous", str(error), severity)
     except InputError as error:
         message = str(error).removeprefix(f"prompt {name}").removeprefix(name).lstrip(":, ")
         return Fault(str(path), name, raw.line, "item", message)

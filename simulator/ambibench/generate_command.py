@@ -63,11 +63,14 @@ def generate_command(
     question: Annotated[Question, typer.Option(help="of verbalise")] = "best_guess",
     spelling: Annotated[Spelling, typer.Option(help="of that question")] = "as_printed",
     followup: Annotated[
-        bool, typer.Option("--followup", help="aws: with a second name of the origin")
+        bool, typer.Option("--second-name", help="aws: with a second name of the origin")
     ] = False,
     seed: SeedOption = 0,
     form: Annotated[
-        Form, typer.Option(help="jsonl: items; openai: prompt and completion (ft_train); text: to be read")
+        Form,
+        typer.Option(
+            help="jsonl: items; openai: prompt and completion, where one label is asked for; text: to be read"
+        ),
     ] = "jsonl",
 ) -> None:
     """Generate AmbiBench items. The same command writes the same bytes."""

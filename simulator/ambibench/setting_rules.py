@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
 from simulator.ambibench.features import PAIRS
 from simulator.ambibench.generation.finetune import LENGTHS
 from simulator.ambibench.generation.settings import LENGTH
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.prompt_text import is_grouped
+from simulator.ambibench.trials import Item
 from trees.faults import Severity
 
 Finding = tuple[Severity, str]
 
 
-def setting_findings(prompt: Prompt) -> tuple[Finding, ...]:
+def setting_findings(prompt: Item) -> tuple[Finding, ...]:
     """Where a prompt is not what its setting asks for; each with its severity and a sentence."""
+    if isinstance(prompt, AwsPrompt):
+        return tuple(_buckets(prompt))
     if prompt.setting == "instruction":
         return tuple(_instruction(prompt))
     if prompt.setting == "ft_train":
@@ -56,3 +60,19 @@ def _episode(prompt: Prompt) -> Iterator[Finding]:
         yield "error", f"fold: {prompt.fold} is held out, but {prompt.pair} is asked about"
     if prompt.setting == "verbalise" and not prompt.question:
         yield "error", "question: missing"
+
+
+def _buckets(prompt: AwsPrompt) -> Iterator[Finding]:
+    """Results are told by origin, so a name must be of the origin that the prompt says (spec section 9)."""
+    *examples, last = prompt.examples
+    of_origin = [("query", prompt.query), *([("examples", last)] if prompt.followup else [])]
+    of_control = [("examples", name) for name in (examples if prompt.followup else prompt.examples)]
+    for field, name, wanted in (
+        *((*one, prompt.origin) for one in of_origin),
+        *((*one, CONTROL) for one in of_control),
+    ):
+        origin = next((one for one in origins() if name in names(one)), None)
+        if origin is None:
+            yield "warning", f"{field}: {name} is not among the names of any origin"
+        elif origin != wanted:
+            yield "error", f"{field}: {name} is a name of {origin}, not of {wanted}"

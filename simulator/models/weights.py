@@ -70,13 +70,21 @@ def load_weights(path: str, device: str, find: Find = str) -> Weights:
             if base != path:
                 model = _merged(model, path)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the model {path}: {error}") from error
+        raise InputError(_not_loaded(path, base, error)) from error
     return Weights(
         tokenizer,
         model.to(device).eval(),
         bool(config.is_encoder_decoder),
         getattr(config, "max_position_embeddings", None),
     )
+
+
+def _not_loaded(path: str, base: str, error: Exception) -> str:
+    """What to tell of a model that cannot be loaded, in one sentence."""
+    if Path(base).exists():
+        return f"cannot load the model {path}: {' '.join(str(error).split())}"
+    of = "" if base == path else f" (the base of the adapter {path})"
+    return f"cannot load the model {base}{of}: no such folder, and no model hub has it or can be reached"
 
 
 def fingerprint(path: str) -> dict[str, str]:

@@ -6,7 +6,13 @@ from simulator.ambibench.generation.finetune import (
     generate_evaluation,
     generate_finetune,
 )
-from simulator.ambibench.generation.open_ended import Question, Spelling, generate_aws, generate_verbalise
+from simulator.ambibench.generation.open_ended import (
+    Question,
+    Spelling,
+    draw_aws,
+    generate_aws,
+    generate_verbalise,
+)
 from simulator.ambibench.generation.settings import (
     Design,
     draw_instruction,
@@ -20,6 +26,7 @@ __all__ = [
     "Design",
     "Question",
     "Spelling",
+    "draw_aws",
     "draw_finetune",
     "draw_instruction",
     "draw_multiple",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import permutations
+from itertools import count
 from random import Random
 from typing import Final, Literal
 
@@ -56,32 +56,51 @@ def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME)
     Raises:
         ValueError: if `per_name` is more than that.
     """
+    if per_name > MAX_PER_NAME:
+        raise ValueError(f"there are {MAX_PER_NAME} pairs of examples for a name, not {per_name}")
     return tuple(
-        AwsPrompt(
-            id=f"aws-{'second-' if followup else ''}{origin}-{number}-{which}",
-            examples=(*pair, *_second(origin, query, random, followup, pair)),
-            query=query,
-            origin=origin,
-            followup=followup,
-            seed=derive_seed(seed, "aws", origin, query),
-        )
+        prompt
         for origin in origins()
         for number, query in enumerate(names(origin))
-        for random in (Random(derive_seed(seed, "aws", origin, query)),)
-        for which, pair in enumerate(_pairs(query, random, per_name))
+        for prompt in _about(seed, origin, number, query, followup, per_name)
     )
 
 
-def _pairs(query: str, random: Random, wanted: int) -> Iterator[tuple[str, ...]]:
-    """Different pairs of Japanese names, none of them the query's."""
-    yield from random.sample(
-        list(permutations([name for name in names(CONTROL) if name != query], 2)), wanted
+def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name: str = "") -> AwsPrompt:
+    """One prompt about a bucket; a seed draws the same two examples with a second name or without.
+
+    Args:
+        seed: of the examples.
+        origin: of the query.
+        query: the name that is asked about.
+        followup: add a third example, another name of the origin.
+        name: the prompt's id.
+    """
+    random = Random(seed)
+    examples = random.sample([one for one in names(CONTROL) if one != query], 2)
+    if followup:
+        examples.append(random.choice([one for one in names(origin) if one not in (query, *examples)]))
+    return AwsPrompt(
+        id=name or f"aws-{origin}-{seed}",
+        examples=tuple(examples),
+        query=query,
+        origin=origin,
+        followup=followup,
+        seed=seed,
     )
 
 
-def _second(
-    origin: str, query: str, random: Random, followup: bool, taken: tuple[str, ...]
-) -> tuple[str, ...]:
-    if not followup:
-        return ()
-    return (random.choice([name for name in names(origin) if name != query and name not in taken]),)
+def _about(
+    seed: int, origin: str, number: int, query: str, followup: bool, wanted: int
+) -> Iterator[AwsPrompt]:
+    """So many prompts about a name, each with two examples that no other has in that order."""
+    taken: list[tuple[str, ...]] = []
+    for attempt in count():
+        if len(taken) == wanted:
+            return
+        name = f"aws-{'second-' if followup else ''}{origin}-{number}-{len(taken)}"
+        own = derive_seed(seed, "aws", origin, query, attempt)
+        prompt = draw_aws(own, origin, query, followup=followup, name=name)
+        if prompt.examples[:2] not in taken:
+            taken.append(prompt.examples[:2])
+            yield prompt

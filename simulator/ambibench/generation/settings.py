@@ -115,7 +115,8 @@ def draw_instruction(
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
     first, query = _coin(random), _coin(random)
     combinations = ((first, first), (not first, not first), (query, not query))
-    return _prompt("instruction", task, form, kind, combinations, random, seed, location_word, name)
+    examples = make_examples(task, combinations, random)
+    return _prompt("instruction", task, form, kind, examples, seed, location_word, name)
 
 
 def draw_multiple(
@@ -129,12 +130,19 @@ def draw_multiple(
     location_word: LocationWord = "setting",
     name: str = "",
 ) -> Prompt:
-    """One episode of 4.3: both features of each example are fair coins."""
+    """One episode of 4.3: both features of each example are fair coins.
+
+    Under one seed a short episode is the beginning of a long one.
+    """
     random = Random(seed)
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
-    combinations = tuple((_coin(random), _coin(random)) for _ in range(length))
+    # So many are flipped whatever the length is; words and coins of what is beyond come in turn.
+    flipped = [(_coin(random), _coin(random)) for _ in range(LENGTH)]
+    examples = make_examples(task, flipped[:length], random)
+    for _ in range(LENGTH, length):
+        examples += make_examples(task, [(_coin(random), _coin(random))], random)
     setting: Setting = "wug" if kind == "wug" else "multiple"
-    return _prompt(setting, task, form, kind, combinations, random, seed, location_word, name)
+    return _prompt(setting, task, form, kind, examples, seed, location_word, name)
 
 
 def make_examples(
@@ -151,8 +159,7 @@ def _prompt(
     task: Hypothesis,
     form: Format,
     kind: Kind,
-    combinations: Sequence[tuple[bool, bool]],
-    random: Random,
+    examples: tuple[Example, ...],
     seed: int,
     location_word: LocationWord,
     name: str,
@@ -166,7 +173,7 @@ def _prompt(
         format=form,
         kind=kind,
         instruction=instruction(kind, task, location_word),
-        examples=make_examples(task, combinations, random),
+        examples=examples,
         seed=seed,
     )
     check_prompt(prompt)

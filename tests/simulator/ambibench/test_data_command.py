@@ -12,8 +12,13 @@ import pytest
 from simulator import datasets
 from simulator.ambibench.data import Draw, load_items
 from simulator.ambibench.data_command import add_ambibench, check_items, find_items, register
-from simulator.ambibench.files import write_items, write_lines
-from simulator.ambibench.generation import generate_finetune, generate_instruction, generate_multiple
+from simulator.ambibench.files import finetuning_line, write_items, write_lines
+from simulator.ambibench.generation import (
+    generate_aws,
+    generate_finetune,
+    generate_instruction,
+    generate_multiple,
+)
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.setting_rules import setting_findings
 from simulator.errors import InputError
@@ -178,3 +183,33 @@ def test_data_of_another_benchmark_are_refused(tmp_path: Path) -> None:
     manifest.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(InputError, match="belong to clarq, not to ambibench"):
         load_items("mine", draw=Draw())
+
+
+def test_names_are_of_the_origin_that_a_prompt_says(tmp_path: Path) -> None:
+    indian, second = generate_aws(0, per_name=1)[10], generate_aws(0, per_name=1, followup=True)[0]
+    wrong = [
+        replace(indian, id="origin", origin="greek"),
+        replace(indian, id="stranger", query="Bob Bobson"),
+        replace(indian, id="example", examples=(indian.examples[0], "Ava Smith")),
+        replace(second, id="second", examples=(*second.examples[:2], "Riya Gupta")),
+        second,
+    ]
+    write_items(tmp_path / "aws.jsonl", wrong)
+    found = {fault.task: (fault.severity, fault.message) for fault in check_items([tmp_path / "aws.jsonl"])}
+    assert found == {
+        "origin": ("error", f"query: {indian.query} is a name of indian, not of greek"),
+        "stranger": ("warning", "query: Bob Bobson is not among the names of any origin"),
+        "example": ("error", "examples: Ava Smith is a name of white_american, not of japanese"),
+        "second": ("error", "examples: Riya Gupta is a name of indian, not of white_american"),
+    }
+
+
+def test_a_finetuning_record_that_leaves_the_task_open_is_no_error_but_cannot_be_registered(
+    tmp_path: Path,
+) -> None:
+    lines = [finetuning_line(item) for item in generate_finetune(0, "propn_negation")]
+    write_lines(tmp_path / "train.jsonl", lines)
+    faults = check_items([tmp_path / "train.jsonl"])
+    assert {(fault.severity, fault.code) for fault in faults} == {("warning", "ambiguous")}
+    with pytest.raises(InputError, match=r"faults, the first in train\.jsonl"):
+        register(tmp_path / "train.jsonl")

@@ -65,7 +65,7 @@ def test_texts_to_be_read(tmp_path: Path) -> None:
     assert generate(out, "--format", "qa", "--per-cell", "1", "--form", "text").exit_code == 0
     expected = [whole_text(one) for one in generate_instruction(0, per_cell=1) if one.format == "qa"]
     assert out.read_text(encoding="utf-8") == "\n\n".join(expected) + "\n\n"
-    generate(out, "--setting", "aws", "--per-cell", "1", "--followup", "--form", "text")
+    generate(out, "--setting", "aws", "--per-cell", "1", "--second-name", "--form", "text")
     assert out.read_text(encoding="utf-8").count("\nOutput:\n\n") == 40
 
 

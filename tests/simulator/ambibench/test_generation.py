@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, PAIRS
 from simulator.ambibench.generation import (
+    draw_aws,
     draw_finetune,
     draw_instruction,
     draw_multiple,
@@ -63,12 +64,15 @@ def test_the_four_coins_of_a_grouped_prompt_fall_in_all_ways() -> None:
 
 
 @settings(max_examples=40)
-@given(SEEDS, FEATURE, FORMAT, st.integers(1, 20))
-def test_shorter_episodes_begin_like_longer_ones(seed: int, feature: str, form: str, length: int) -> None:
-    long, short = draw_multiple(seed, feature, form), draw_multiple(seed, feature, form, length=length)
-    assert combinations(short) == combinations(long)[:length]
+@given(SEEDS, FEATURE, FORMAT, st.integers(1, 30), st.integers(1, 30))
+def test_a_shorter_episode_is_the_beginning_of_a_longer_one(
+    seed: int, feature: str, form: str, one: int, other: int
+) -> None:
+    short = draw_multiple(seed, feature, form, length=min(one, other))
+    long = draw_multiple(seed, feature, form, length=max(one, other))
+    assert len(long.examples) == max(one, other)
+    assert whole_text(long).startswith(whole_text(short))
     assert short.hypothesis == long.hypothesis
-    assert len(long.examples) == 20
     check_prompt(long)
 
 
@@ -177,6 +181,14 @@ def test_seeds_matter_and_repeat() -> None:
     assert generate_aws(1) != generate_aws(2)
 
 
+def test_an_aws_prompts_seed_draws_it_again() -> None:
+    prompts = (*generate_aws(3), *generate_aws(3, followup=True))
+    assert len({one.seed for one in prompts[:200]}) == 200
+    for one in prompts:
+        again = draw_aws(one.seed, one.origin, one.query, followup=one.followup, name=one.id)
+        assert again == one
+
+
 def test_aws_asks_about_every_name() -> None:
     for followup in (False, True):
         prompts = generate_aws(0, followup=followup)
@@ -186,5 +198,5 @@ def test_aws_asks_about_every_name() -> None:
             assert one.query not in one.examples
             assert len(set(one.examples)) == len(one.examples) == (3 if followup else 2)
     assert len(generate_aws(0, per_name=MAX_PER_NAME)) == 4 * 10 * MAX_PER_NAME
-    with pytest.raises(ValueError, match="larger than population"):
+    with pytest.raises(ValueError, match="72 pairs"):
         generate_aws(0, per_name=MAX_PER_NAME + 1)
