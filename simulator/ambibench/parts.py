@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -16,14 +16,26 @@ Kinds = Literal["uninformative", "informative", "both"]
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
 WRITTEN: Final[tuple[Setting, ...]] = ("verbalise", "aws")
 """Settings that want free text."""
-# The options of how items are drawn that concern a setting; what does not is left at its default.
-_DRAWS: Final[Mapping[Setting, tuple[str, ...]]] = {
-    "instruction": ("per_cell", "design", "location_word"),
-    "multiple": ("per_cell", "design", "location_word"),
-    "wug": ("per_cell", "design"),
-    "ft_eval": ("per_cell",),
-    "verbalise": ("per_cell", "question", "spelling"),
-    "aws": ("per_cell",),
+_LABELLED: Final[tuple[Setting, ...]] = tuple(one for one in PLAYED if one not in WRITTEN)
+# How items are drawn: the settings that an option concerns; in others it is left at its default.
+_DRAWS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    "per_cell": PLAYED,
+    "design": ("instruction", "multiple", "wug"),
+    "location_word": ("instruction", "multiple"),
+    "question": ("verbalise",),
+    "spelling": ("verbalise",),
+}
+# The same of options that say what is played of a setting, and how answers are asked for and read.
+_CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    **_DRAWS,
+    "kind": ("instruction", "multiple"),
+    "fold": ("ft_eval",),
+    "second_name": ("aws",),
+    "formats": tuple(one for one in PLAYED if one != "aws"),
+    "top": _LABELLED,
+    "max_tokens": _LABELLED,
+    "score_mode": _LABELLED,
+    "tie": _LABELLED,
 }
 
 
@@ -105,6 +117,33 @@ def held_parts(data: str, wanted: Sequence[Part]) -> tuple[Part, ...]:
     return found
 
 
+def refuse_idle(given: Iterable[str], data: str, wanted: Sequence[Part]) -> None:
+    """See that each option that was given changes something in at least one part.
+
+    Args:
+        given: names of the command's options, as its parameters have them.
+        data: where the items come from.
+        wanted: the parts.
+
+    Raises:
+        InputError: for the first that does not; names it as it is typed.
+    """
+    played = tuple(dict.fromkeys(part.setting for part in wanted))
+    for name in given:
+        option = f"--{name.replace('_', '-')}"
+        concerned = _CONCERNS.get(name, PLAYED)
+        if name in _DRAWS and data != BUILTIN:
+            raise InputError(f"{option}: the items of {data!r} are there already; it is for {BUILTIN} data.")
+        if not set(played) & set(concerned):
+            raise InputError(
+                f"{option}: nothing changes with it in {', '.join(played)}; it is for {', '.join(concerned)}."
+            )
+        if name == "location_word" and not any(part.kind == "informative" for part in wanted):
+            raise InputError(f"{option}: only informative instructions have that word; see --kind.")
+        if name == "second_name" and not any(part.second for part in wanted):
+            raise InputError(f"{option}: {data!r} hold no bucket with a second name.")
+
+
 def part_items(
     data: str, part: Part, draw: Draw, *, form: Format | None = None, limit: int | None = None
 ) -> tuple[Item, ...]:
@@ -145,8 +184,8 @@ def _has_format(item: Item, form: Format | None) -> bool:
 
 def _concerning(part: Part, draw: Draw) -> Draw:
     """`draw` with the options that a part does not have at their defaults."""
-    given = {name: getattr(draw, name) for name in ("seed", *_DRAWS[part.setting])}
-    return replace(Draw(followup=part.second), **given)
+    given = {name: getattr(draw, name) for name, settings in _DRAWS.items() if part.setting in settings}
+    return replace(Draw(seed=draw.seed, followup=part.second), **given)
 
 
 def _spread(items: tuple[Item, ...], limit: int | None) -> tuple[Item, ...]:

@@ -66,7 +66,9 @@ def report_ambibench(
     console = Console()
     if trials is not None:
         count = write_trials(trials, found.trials)
-        console.print(f"{count} trials -> {trials}", highlight=False, soft_wrap=True)
+        # What another program is to read stands alone.
+        notices = Console(stderr=True) if out is None and table not in (None, "text") else console
+        notices.print(f"{count} trials -> {trials}", highlight=False, soft_wrap=True)
     if out is None:
         _show(console, found, table, quiet=trials is not None)
         return

@@ -20,7 +20,16 @@ from simulator.ambibench.features import Format, Pair
 from simulator.ambibench.generation import Design, Question, Spelling
 from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.labels import Mode, Tie
-from simulator.ambibench.parts import WRITTEN, Kinds, Part, held_parts, part_items, parts, read_settings
+from simulator.ambibench.parts import (
+    WRITTEN,
+    Kinds,
+    Part,
+    held_parts,
+    part_items,
+    parts,
+    read_settings,
+    refuse_idle,
+)
 from simulator.ambibench.players.offline import PLAYERS
 from simulator.ambibench.playing import PARTICIPANT, Options, System
 from simulator.ambibench.room import ROOM
@@ -49,6 +58,7 @@ Formats = Literal["arrow", "qa", "both"]
 
 
 def run_ambibench(
+    context: typer.Context,
     model: Annotated[
         list[str] | None,
         typer.Option(help=f"who takes part (several: give it again): {SEATED}; default: offline/oracle"),
@@ -107,6 +117,7 @@ def run_ambibench(
     names = list(dict.fromkeys(model or ["offline/oracle"]))
     chosen = read_settings(setting or ("instruction,multiple" if data == BUILTIN else "all"))
     wanted = held_parts(data, parts(chosen, kind=kind, fold=fold, second=second_name))
+    refuse_idle(_given(context), data, wanted)
     everything = setting is None or "all" in setting
     experiment = Experiment(
         pairs=playable(names, wanted, console, everything=everything),
@@ -137,6 +148,12 @@ def run_ambibench(
         workers=workers,
     )
     play_all(experiment, console)
+
+
+def _given(context: typer.Context) -> tuple[str, ...]:
+    """The parameters that were typed, even if with the value that they have anyway."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return tuple(name for name, one in sources.items() if one is not None and "DEFAULT" not in one.name)
 
 
 def evaluate_fold(

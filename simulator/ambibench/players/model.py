@@ -67,7 +67,7 @@ class ScoringParticipant(ModelParticipant):
     """Reads a prompt with all its labels once, and is looked at where they stand; writes free text only."""
 
     async def score_all(self, view: View) -> tuple[Reply, ...]:
-        """See `ScoresAll`. Each answer took its share of the one pass."""
+        """See `ScoresAll`. The `seconds` of each answer are its share of the one call, waiting included."""
         knows: PromptKnows = view.task
         options = Options.read(view.options)
         offsets = tuple(trial.offset for trial in knows.trials if trial.offset is not None)

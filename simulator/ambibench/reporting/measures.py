@@ -47,7 +47,7 @@ def shares(results: Results, category: str, by: Sequence[Name], *, seed: int = S
 def balanced(
     results: Results, measure: Measure, by: Sequence[Name], over: Name, *, seed: int = SEED
 ) -> Means:
-    """The mean, over the levels of a factor, of the means at each: over `k`, or over actors.
+    """The mean, over the levels of a factor, of the means at each: figures that average over actors.
 
     Each level counts the same, however many trials it has. Units are resampled whole, with all their
     levels; a level that a resample misses is left out of that resample.

@@ -11,7 +11,7 @@ from logs.rows import Run
 from simulator.ambibench.assignment import cells
 from simulator.ambibench.features import SETTINGS, Feature, Format
 from simulator.ambibench.report import Report
-from simulator.ambibench.reporting.measures import balanced, longest, means, split
+from simulator.ambibench.reporting.measures import longest, means, split
 from simulator.ambibench.reporting.parts import (
     drawn,
     feature_lines,
@@ -39,7 +39,7 @@ class Row(NamedTuple):
     Attributes:
         group: what tells them from the others; `name` is the feature or format, empty for all.
         n: trials.
-        correct: accuracy; in 4.3 and 4.4 the mean over k of the means at each.
+        correct: accuracy over all labels; in 4.3 and 4.4 those of all k (spec section 7.4).
         valid: probability of X or Y, or the share of answers that are one.
         oracle: what the Bayes-optimal learner gets on the same trials.
     """
@@ -180,27 +180,25 @@ def study_progress(writer: LogWriter, reader: LogReader, study: Study) -> StudyP
 
 def _section(one: Slice, actor: str) -> Section:
     some = one.results.where(actor=actor)
-    rows = tuple(row for group in GROUPS for row in _rows(one.setting, some, group))
+    rows = tuple(row for group in GROUPS for row in _rows(some, group))
     kind = next(iter(some.present("kind")), "")
     fold = next(iter(some.present("fold")), "")
     units = len(some.present("unit"))
     return Section(f"{one.key}-{actor}", one.setting, kind, fold, actor, units, rows)
 
 
-def _rows(setting: str, some: Results, group: Group) -> Iterator[Row]:
+def _rows(some: Results, group: Group) -> Iterator[Row]:
     if group == "all":
         parts = [("", some)]
     else:
         parts = [(name, some.where(**{group: name})) for name in some.present(group)]
     for name, part in parts:
-        correct, valid, oracle = (_mean(setting, part, one) for one in ("correct", "valid", "bayes"))
+        correct, valid, oracle = (_mean(part, one) for one in ("correct", "valid", "bayes"))
         yield Row(group, name, len(part), correct, valid, oracle)
 
 
-def _mean(setting: str, some: Results, measure: Measure) -> Interval:
-    # Over k first where there is a curve, so that sessions that were left early do not shift the mean.
-    mean = balanced(some, measure, ("role",), "k") if setting in CURVES else means(some, measure, ("role",))
-    return next(iter(mean.values()))
+def _mean(some: Results, measure: Measure) -> Interval:
+    return next(iter(means(some, measure, ("role",)).values()))
 
 
 def _curves(one: Slice) -> Iterator[tuple[str, str, list[Panel]]]:

@@ -12,19 +12,24 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_arg
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
+from simulator.ambibench.answers import read_answer
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
 from simulator.ambibench.coding import CATEGORIES
 from simulator.ambibench.features import (
     PAIR_NAMES,
+    PAIRS,
+    VALUES,
     Feature,
     Format,
+    Hypothesis,
     Kind,
     Label,
     Pair,
     Setting,
     Variant,
     pair_of,
+    value_code,
 )
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.score import ScoreMode, read_reply
@@ -66,7 +71,7 @@ class TrialRecord:
         ft_variant: of finetuning: what the data are, or what the model was trained on.
         prompt_id: with `seed` it names the prompt, which can be rebuilt from them.
         polarity: the value that is labelled X.
-        k: the position, from 1; None for free text.
+        k: the position, from 1 to `n_examples`; None for free text.
         n_examples: of the prompt; of buckets those that are shown.
         feature_a: coded value of feature a of the sentence; `feature_b` of feature b.
         gold: the right label.
@@ -159,7 +164,7 @@ def read_record(fields: Mapping[str, Any]) -> TrialRecord:
 
     Raises:
         pydantic.ValidationError: if a field is missing or of another type.
-        ValueError: if something is missing that a report cannot do without.
+        ValueError: if something is missing that a report cannot do without, or fields contradict each other.
     """
     record = _ADAPTER.validate_python(fields)
     _check(record)
@@ -253,12 +258,63 @@ def _check(record: TrialRecord) -> None:
         _need(record, "instruction_kind", "k", "gold")
         if record.correct is None and record.top_logprobs is None and record.raw_answer is None:
             raise ValueError("one of the fields correct, top_logprobs and raw_answer is needed")
+    _check_place(record)
     for name in _SHARES:
         value = getattr(record, name)
         if value is not None and not -_ROUNDED <= value <= 1 + _ROUNDED:
             raise ValueError(f"the field {name!r} is {value}, not from 0 to 1")
     if None not in (record.pair, record.salient_feature) and record.pair != record.of_pair:
         raise ValueError(f"the feature {record.salient_feature} does not belong to the pair {record.pair}")
+    if record.setting not in TEXT_SETTINGS:
+        _check_gold(record)
+        _check_correct(record)
+
+
+def _check_place(record: TrialRecord) -> None:
+    k, length = record.k, record.n_examples
+    if k is None:
+        return
+    if k < 1:
+        raise ValueError(f"the field 'k' is {k}; it must be 1 or more")
+    # Of buckets `n_examples` are those before the one asked about.
+    if record.setting not in TEXT_SETTINGS and length is not None and k > length:
+        raise ValueError(f"the field 'k' is {k}; it must not be more than 'n_examples', {length}")
+
+
+def _check_gold(record: TrialRecord) -> None:
+    """Whether the task, as far as it is told, gives the sentence that label."""
+    feature = record.salient_feature
+    if feature is None or record.polarity is None:
+        return
+    _one_of(record, "polarity", VALUES[feature])
+    a, b = record.feature_a, record.feature_b
+    if (a if feature == PAIRS[pair_of(feature)][0] else b) is None:
+        return
+    gold = Hypothesis(feature, value_code(feature, record.polarity)).label(bool(a), bool(b))
+    if record.gold != gold:
+        raise ValueError(
+            f"the field 'gold' is {record.gold!r}; by 'feature_a', 'feature_b', 'salient_feature' and "
+            f"'polarity' it is {gold!r}"
+        )
+
+
+def _check_correct(record: TrialRecord) -> None:
+    """Whether an answer without a table is as right as is said; a tie may count what it will."""
+    if record.correct not in (0, 1) or record.tie or record.top_logprobs is not None:
+        return
+    name = "answer" if record.answer is not None else "raw_answer"
+    told = getattr(record, name)
+    if told is None:
+        return
+    written, loose = (read_answer(told, lower=lower).label for lower in (False, True))
+    # What was written may have been read by another rule: only a plain label tells.
+    if name == "raw_answer" and (loose is None or record.score_mode not in (None, "text")):
+        return
+    # Small letters may count or not.
+    if (record.correct and loose != record.gold) or (not record.correct and written == record.gold):
+        raise ValueError(
+            f"the field 'correct' is {record.correct:g}, but {name!r} is {told!r} and 'gold' {record.gold!r}"
+        )
 
 
 def _need(record: TrialRecord, *names: str) -> None:

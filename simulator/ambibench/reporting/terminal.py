@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Final, Literal
 
 from rich.console import Console
@@ -18,8 +19,8 @@ Form = Literal["text", "csv", "latex", "json"]
 SUFFIXES: Final[Mapping[Form, str]] = {"text": ".txt", "csv": ".csv", "latex": ".tex", "json": ".json"}
 # One row per cell, prompt or person: for files.
 LONG: Final = ("cells", "prompts", "sessions")
-# Of a curve the terminal shows these k; files have them all.
-_SHOWN_K: Final = (1, 2, 3, 4, 6, 8, 10, 15, 20)
+# So many k of a curve fit beside each other in eighty columns.
+_ABREAST: Final = 9
 _SHORT: Final = {title: name for name, title in FEATURE_TITLES.items()}
 
 
@@ -66,8 +67,9 @@ def one_table(table: Table, form: Form) -> str:
 def _parts(name: str, table: Table) -> Iterator[Table]:
     heads = [head.name for head in table.heads]
     if name.startswith(("curve", "validity")):
-        few = len(table.rows) <= len(_SHOWN_K)
-        yield _turned([row for row in table.rows if few or row[0] in _SHOWN_K], "k", heads[1:])
+        size = ceil(len(table.rows) / ceil(len(table.rows) / _ABREAST))
+        for start in range(0, len(table.rows), size):
+            yield _turned(table.rows[start : start + size], "k", heads[1:])
     elif name == "people":
         yield _turned([[f"{row[0]}, {row[1]}", *row[2:]] for row in table.rows], "", heads[2:])
     elif name.startswith(("accuracy", "verbalise")):

@@ -286,7 +286,8 @@ def read_trials(path: Path) -> tuple[TrialRecord, ...]:
     A trial without a run is of the run that the file is called.
 
     Raises:
-        InputError: if the file cannot be read or a line is no trial; names file, line and field.
+        InputError: if the file cannot be read, a line is no trial, or two trials have the same `trial_id`;
+            names file, line and field. A trial may stand there twice.
     """
     try:
         # Not splitlines: people's comments may hold what Unicode calls a line separator.
@@ -295,14 +296,29 @@ def read_trials(path: Path) -> tuple[TrialRecord, ...]:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text ({error}).") from error
-    found = tuple(
-        _read(line, f"{path}, line {number}", path.stem)
+    found = {
+        number: _read(line, f"{path}, line {number}", path.stem)
         for number, line in enumerate(lines, start=1)
         if line.strip()
-    )
+    }
     if not found:
         raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
-    return found
+    _refuse_same_names(path, found)
+    return tuple(found.values())
+
+
+def _refuse_same_names(path: Path, found: Mapping[int, TrialRecord]) -> None:
+    """Only one of the trials of a name would be counted, and `history` could mean either."""
+    first: dict[str, int] = {}
+    for number, record in found.items():
+        if record.trial_id is None:
+            continue
+        before = first.setdefault(record.trial_id, number)
+        if found[before] != record:
+            raise InputError(
+                f"{path}, line {number}: the field 'trial_id' is {record.trial_id!r}, as in line {before}, "
+                "but the trials differ; name each otherwise, or leave the field out."
+            )
 
 
 def _read(line: str, place: str, run: str) -> TrialRecord:

@@ -116,7 +116,7 @@ def test_people_are_resampled_as_participants():
     assert (told.low, told.high) != (prompts.low, prompts.high)
 
 
-def test_the_mean_over_k_counts_every_k_the_same():
+def test_a_mean_of_means_counts_every_level_the_same():
     records = [one for one in episodes(length=4) if not (one.prompt_id in ("p1", "p2") and one.k > 2)]
     told = balanced(results(records), "correct", ("actor",), "k")["m",]
     at = {k: [one for one in records if one.k == k] for k in range(1, 5)}

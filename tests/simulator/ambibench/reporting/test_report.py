@@ -40,13 +40,13 @@ def askback(log):
     app = typer.Typer()
     app.command()(report_ambibench)
 
-    def run(*words):
+    def run(*words, alone=False):
         path = [] if "--log" in words else ["--log", str(log.path)]
         result = CliRunner().invoke(app, [*map(str, words), *path], env={"COLUMNS": "100"})
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == 0, result.output
-        return result.output
+        return result.stdout if alone else result.output
 
     return run
 
@@ -73,7 +73,7 @@ def test_the_terminal_shows_a_table_per_setting(log):
     print_report(console, report(log.reader, ["m", "m-people", "i", "v"]))
     text = console.export_text()
     for told in (
-        "Accuracy: multiple examples (4.3), mean over k",
+        "Accuracy: multiple examples (4.3), all k",
         "Accuracy by k: multiple examples (4.3)",
         "Accuracy: instruction and two examples (4.2), uninformative",
         "Share of outputs that name the task",
@@ -144,6 +144,26 @@ def test_trials_go_out_and_come_back(askback, log, tmp_path):
     both = askback("m", "m-people", "--from", path, "--table", "json")
     alone = askback("--from", path, "--table", "json", "--log", tmp_path / "none.sqlite")
     assert both == alone == askback("m", "m-people", "--table", "json")
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "latex"])
+def test_tables_for_other_programs_stand_alone(askback, tmp_path, form):
+    path = tmp_path / "trials.jsonl"
+    words = ("m", "--trials", path, "--table", form)
+    assert askback(*words, alone=True) == askback("m", "--table", form)
+    assert f"240 trials -> {path}\n" in askback(*words)
+    assert f"240 trials -> {path}\n" in askback("m", "--trials", path, "--table", "text", alone=True)
+
+
+def test_the_terminal_shows_every_k(desk, skilled):
+    desk.play("long", generate_multiple(3, per_cell=1, length=25)[:2], "openai/m", skilled(0.8))
+    console = Console(width=80, record=True)
+    print_report(console, report(desk.reader, ["long"]))
+    text = console.export_text()
+    heads = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["k"]]
+    blocks = [[str(k) for k in range(start, min(start + 9, 26))] for start in (1, 10, 19)]
+    assert heads == blocks * 2, "the curve, then validity"
+    assert "…" not in text
 
 
 def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):

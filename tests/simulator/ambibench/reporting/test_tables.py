@@ -88,12 +88,18 @@ def test_the_curve_by_k(played):
     assert float(written[4]["openai/m_low"]) == told[5]["openai/m"].low
 
 
-def test_means_over_k_count_every_k_the_same(desk, typed):
+def test_accuracy_pools_all_labels_as_the_table_of_people_does(desk, typed):
     items = generate_multiple(1, per_cell=1)
     desk.play("long", items[:2], "person", typed(1))
     desk.play("long", items[2:4], "person", typed(0), answers=5, status=None)
-    found = by_name(tables(results(trials_of_runs(desk.reader, ["long"])))["accuracy-multiple"])
-    assert found["people"]["all"].value == pytest.approx((5 * 0.5 + 15 * 1) / 20)
+    found = tables(results(trials_of_runs(desk.reader, ["long"])))
+    pooled = by_name(found["accuracy-multiple"])["people"]
+    assert pooled["all"].value == pytest.approx(40 / 50)
+    assert (pooled["all"].n, pooled["n"], pooled["strict"]) == (50, 50, pytest.approx(40 / 50))
+    (row,) = found["people"].rows
+    names = [head.name for head in found["people"].heads]
+    assert pooled["all"] == row[names.index("everybody")]
+    assert found["accuracy-multiple"].title == "Accuracy: multiple examples (4.3), all k"
 
 
 def test_validity_by_k(played):

@@ -21,6 +21,7 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.reporting.record import scored
+from simulator.ambibench.reporting.results import results
 from simulator.ambibench.reporting.trial_log import read_trials, trials_of_runs, write_trials
 from simulator.ambibench.score import score_trials
 from simulator.ambibench.trials import trials
@@ -323,6 +324,17 @@ def test_a_token_of_no_probability_survives(tmp_path):
         ({"setting": "aws"}, "'origin'"),
         ({"setting": "verbalise", "category": "right"}, "'category'"),
         ({"top_logprobs": [["X"]]}, "top_logprobs"),
+        ({"k": -4}, "the field 'k' is -4; it must be 1 or more"),
+        ({"k": 0}, "the field 'k' is 0; it must be 1 or more"),
+        ({"k": 21, "n_examples": 20}, "the field 'k' is 21; it must not be more than 'n_examples', 20"),
+        ({"setting": "verbalise", "k": 0}, "'k'"),
+        ({"polarity": "indoor", "feature_b": False}, "the field 'gold' is 'X'; by 'feature_a'"),
+        ({"polarity": "outdoor", "feature_b": True, "feature_a": False}, "it is 'Y'"),
+        ({"polarity": "human"}, "the field 'polarity' is 'human'; it must be one of indoor, outdoor"),
+        ({"correct": 0}, "the field 'correct' is 0, but 'raw_answer' is ' X' and 'gold' 'X'"),
+        ({"raw_answer": "y", "correct": 1}, "the field 'correct' is 1, but 'raw_answer' is 'y'"),
+        ({"answer": "X", "correct": 0, "p_x": 0.9}, "the field 'correct' is 0, but 'answer' is 'X'"),
+        ({"answer": "cat", "correct": 1}, "the field 'correct' is 1, but 'answer' is 'cat'"),
     ],
 )
 def test_errors_name_file_line_and_field(tmp_path, change, told):
@@ -331,6 +343,38 @@ def test_errors_name_file_line_and_field(tmp_path, change, told):
     with pytest.raises(InputError, match=r"wrong\.jsonl, line 2: ") as caught:
         read_trials(path)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"k": 20, "n_examples": 20},
+        {"polarity": "outdoor", "feature_a": True, "feature_b": False},
+        {"polarity": "indoor", "feature_a": False},
+        {"raw_answer": "Y", "gold": "X", "correct": 0},
+        {"raw_answer": "x", "correct": 1},
+        {"raw_answer": "x", "correct": 0},
+        {"raw_answer": "X\nQ: and so on", "correct": 1},
+        {"raw_answer": "X", "answer": "Y", "score_mode": "strip", "correct": 0},
+        {"raw_answer": "X", "score_mode": "strip", "correct": 0},
+        {"answer": "X", "tie": True, "correct": 0},
+        {"answer": "X", "correct": 0.5},
+        {"top_logprobs": [["X", ln(0.4)], ["Y", ln(0.4)]], "correct": 0},
+    ],
+)
+def test_what_does_not_contradict_itself_is_taken(tmp_path, given):
+    (record,) = read_trials(write(tmp_path / "right.jsonl", {**LINE, **given}))
+    assert all(getattr(record, name) == value for name, value in given.items() if name != "top_logprobs")
+
+
+def test_two_trials_of_one_name_are_refused(tmp_path):
+    named = {**LINE, "trial_id": "p1:2"}
+    other = {**LINE, "trial_id": "p1:3", "k": 3}
+    path = write(tmp_path / "same.jsonl", named, "", other, {**named, "raw_answer": "Y"})
+    with pytest.raises(InputError, match=r"same\.jsonl, line 4: .*'trial_id' is 'p1:2', as in line 1"):
+        read_trials(path)
+    assert len(results(read_trials(write(path, named, other, named)))) == 2, "a trial may stand there twice"
+    assert len(results(read_trials(write(path, LINE, {**LINE, "raw_answer": "Y"})))) == 2, "without a name"
 
 
 def test_files_that_hold_no_trials(tmp_path):

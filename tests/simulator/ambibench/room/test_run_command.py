@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from logs import LogReader
 from simulator.ambibench.data import Draw
 from simulator.ambibench.files import write_items
-from simulator.ambibench.generation import generate_instruction, generate_multiple
+from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.parts import Part, held_parts, part_items, parts, read_settings
 from simulator.ambibench.run_command import evaluate_fold, run_ambibench
 from simulator.ambibench.summary import summarise
@@ -143,8 +143,15 @@ def test_items_of_a_file(askback, tmp_path, log_path):
     assert runs(log_path)["f-multiple-uninformative"].config["planned"] == 2
     said = askback("run", "--data", path, "--setting", "wug", error=InputError)
     assert "no item of wug" in said
-    said = askback("run", "--data", path, "--design", "free_coins", error=InputError)
-    assert "are there already" in said
+    for option in (("--design", "stratified"), ("--per-cell", 1), ("--spelling", "corrected")):
+        said = askback("run", "--data", path, *option, error=InputError)
+        assert said == f"{option[0]}: the items of {str(path)!r} are there already; it is for builtin data."
+    said = askback("run", "--data", path, "--fold", "propn_negation", error=InputError)
+    assert said == "--fold: nothing changes with it in instruction, multiple; it is for ft_eval."
+    buckets = tmp_path / "buckets.jsonl"
+    write_items(buckets, generate_aws(0, per_name=1))
+    said = askback("run", "--data", buckets, "--second-name", error=InputError)
+    assert said == f"--second-name: {str(buckets)!r} hold no bucket with a second name."
 
 
 def test_published_prompts_can_be_played(askback, log_path, shared_prompts):
@@ -175,6 +182,44 @@ def shared_prompts():
 def test_mistakes_are_named(askback, log_path, arguments, said):
     assert said in askback("run", "--per-cell", 1, *arguments, error=InputError)
     assert not log_path.exists() or runs(log_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("setting", "option", "for_what"),
+    [
+        ("wug", ("--kind", "informative"), "instruction, multiple"),
+        ("verbalise", ("--kind", "uninformative"), "instruction, multiple"),
+        ("multiple", ("--fold", "propn_negation"), "ft_eval"),
+        ("multiple,wug", ("--second-name",), "aws"),
+        ("aws", ("--question", "best_guess"), "verbalise"),
+        ("wug", ("--spelling", "corrected"), "verbalise"),
+        ("wug", ("--location-word", "location"), "instruction, multiple"),
+        ("ft_eval,aws", ("--design", "free_coins"), "instruction, multiple, wug"),
+        ("aws", ("--formats", "qa"), "instruction, multiple, wug, ft_eval, verbalise"),
+        ("aws", ("--score-mode", "forced"), "instruction, multiple, wug, ft_eval"),
+        ("verbalise", ("--tie", "half"), "instruction, multiple, wug, ft_eval"),
+        ("verbalise", ("--top", 5), "instruction, multiple, wug, ft_eval"),
+        ("verbalise", ("--max-tokens", 5), "instruction, multiple, wug, ft_eval"),
+    ],
+)
+def test_options_that_change_nothing_are_refused(askback, log_path, setting, option, for_what):
+    said = askback("run", "--setting", setting, *option, error=InputError)
+    played = ", ".join(setting.split(","))
+    assert said == f"{option[0]}: nothing changes with it in {played}; it is for {for_what}."
+    assert not log_path.exists() or runs(log_path) == {}
+
+
+def test_the_location_word_is_of_informative_instructions(askback):
+    word = ("--location-word", "setting")
+    for more in (("--setting", "multiple"), ("--kind", "uninformative")):
+        assert askback("run", *more, *word, error=InputError).startswith("--location-word: only informative")
+
+
+def test_an_option_must_fit_one_setting_of_several(askback, log_path):
+    some = ("--setting", "wug,ft_eval", "--fold", "propn_negation", "--design", "free_coins")
+    askback("run", *some, "--limit", 1)
+    askback("run", "--setting", "all", "--question", "best_guess", "--second-name", "--limit", 1, "--seed", 1)
+    assert len(runs(log_path)) == 2 + 7
 
 
 def test_what_a_model_lacks_is_told_before_anything_is_played(askback, log_path, monkeypatch):
