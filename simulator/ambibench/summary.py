@@ -19,7 +19,7 @@ from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.rows import BENCHMARK
 from simulator.errors import InputError
-from simulator.stats import Interval, bootstrap_mean
+from simulator.stats import Interval, cluster_bootstrap
 
 ENDED: Final = ("completed", "truncated")
 METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
@@ -35,7 +35,8 @@ class RunSummary:
         part: what was played; the run's name where its configuration does not say.
         statuses: episodes by how they ended.
         failures: why episodes failed, and how many did.
-        metrics: metric -> its mean over episodes, with a percentile bootstrap interval.
+        metrics: metric -> its mean over labels (of free text over episodes), with a percentile bootstrap
+            interval from resampling whole episodes; `n` counts these.
         usage: what the models took.
     """
 
@@ -65,12 +66,8 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     for score in reader.scores(run_id=run_id):
         if score.value is not None and score.episode_id in counting:
             values.setdefault(score.metric, {})[score.episode_id] = score.value
-    metrics = {
-        # By name: intervals are resampled, and must not depend on which episode happened to end first.
-        metric: bootstrap_mean([found[id] for id in sorted(found)], resamples=_RESAMPLES)
-        for metric in METRICS
-        if (found := values.get(metric))
-    }
+    labels = _labels(reader, run_id)
+    metrics = {metric: _mean(found, labels) for metric in METRICS if (found := values.get(metric))}
     return RunSummary(
         run=run_id,
         who=str(run["seats"][PARTICIPANT]),
@@ -80,6 +77,24 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         metrics=metrics,
         usage=tuple(reader.usage(run_id)),
     )
+
+
+def _labels(reader: LogReader, run_id: str) -> Mapping[str, int]:
+    """How many labels were given in each episode that has any."""
+    with reader.connection() as connection:
+        found = connection.execute(
+            "SELECT episode_id, COUNT(*) FROM turns WHERE json_extract(payload, '$.kind') = 'answer' "
+            "AND episode_id IN (SELECT id FROM episodes WHERE run_id = ?) GROUP BY episode_id",
+            [run_id],
+        )
+        return {str(episode): int(count) for episode, count in found}
+
+
+def _mean(found: Mapping[str, float], labels: Mapping[str, int]) -> Interval:
+    # By name: intervals are resampled, and must not depend on which episode happened to end first.
+    names = sorted(found)
+    weights = [labels.get(name, 1) for name in names]
+    return cluster_bootstrap([found[name] for name in names], names, weights=weights, resamples=_RESAMPLES)
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:

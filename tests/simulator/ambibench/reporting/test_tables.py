@@ -18,6 +18,7 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.reporting.pages import sections
 from simulator.ambibench.reporting.results import results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.trial_log import trials_of_runs
@@ -99,6 +100,8 @@ def test_accuracy_pools_all_labels_as_the_table_of_people_does(desk, typed):
     (row,) = found["people"].rows
     names = [head.name for head in found["people"].heads]
     assert pooled["all"] == row[names.index("everybody")]
+    (page,) = sections(results(trials_of_runs(desk.reader, ["long"])))
+    assert page.rows[0].correct == pooled["all"]
     assert found["accuracy-multiple"].title == "Accuracy: multiple examples (4.3), all k"
 
 

@@ -17,6 +17,7 @@ from simulator.ambibench.data import Draw
 from simulator.ambibench.files import write_items
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.parts import Part, held_parts, part_items, parts, read_settings
+from simulator.ambibench.report import report, summary
 from simulator.ambibench.run_command import evaluate_fold, run_ambibench
 from simulator.ambibench.summary import summarise
 from simulator.errors import InputError
@@ -248,6 +249,18 @@ def test_a_run_is_scored_again_in_its_own_mode(askback, log_path):
         )
     assert "offline/oracle" in askback("score", "r")
     assert "no judge" in askback("score", "r", "--judge", "openai/gpt-4o", error=InputError)
+
+
+def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
+    path = tmp_path / "items.jsonl"
+    long, short = generate_multiple(0, per_cell=1)[0], generate_multiple(1, per_cell=1, length=2)[1]
+    write_items(path, [long, short])
+    askback("run", "--data", path, "--model", "offline/random", "--run", "r")
+    with LogReader(log_path) as reader:
+        told = summarise(reader, "r").metrics["accuracy"]
+        pooled = summary(report(reader, ["r"]).results)["offline/random", "multiple", "uninformative"]
+    assert told[:3] == pytest.approx(pooled[:3])
+    assert (told.n, pooled.n) == (2, 22), "episodes, and labels"
 
 
 def test_a_held_out_pair_is_evaluated(log_path, tmp_path, monkeypatch):
