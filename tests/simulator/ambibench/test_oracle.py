@@ -1,0 +1,119 @@
+"""The oracle: by enumeration, by simulation, and on single episodes (spec section 12)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, hypotheses
+from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
+from simulator.ambibench.oracle import (
+    beliefs,
+    best_guess,
+    exact_curve,
+    expected,
+    posterior,
+    predictive,
+    simulated_curve,
+)
+from simulator.ambibench.prompt import Example
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+EXPECTED = SHARED / "data" / "expected_examples.json"
+
+
+def test_the_first_positions_are_those_of_the_specification() -> None:
+    curve = exact_curve()
+    assert curve.bayes[:3] == (0.5, 0.75, 0.875)
+    assert curve.literal[:3] == (0.5, 0.5, 0.75)
+    assert curve.identified[:3] == (0.0, 0.0, 0.5)
+
+
+def test_every_position_follows_from_what_is_left_to_be_known() -> None:
+    # After n examples the task is open if all of them had both features alike, or all unlike: 2 / 2 ** n.
+    # While it is open, the two rules left disagree on every other sentence.
+    curve = exact_curve(20)
+    for k in range(2, 21):
+        known = 1 - 2.0 ** (2 - k)
+        assert curve.identified[k - 1] == pytest.approx(known)
+        assert curve.literal[k - 1] == pytest.approx(known + (1 - known) / 2)
+        assert curve.bayes[k - 1] == pytest.approx(known + (1 - known) * 0.75)
+
+
+def test_simulation_agrees_with_enumeration_within_four_standard_errors() -> None:
+    episodes = 100_000
+    for seed in (1, 2):
+        for exact, simulated in zip(exact_curve(12), simulated_curve(episodes, seed, 12), strict=True):
+            for one, other in zip(exact, simulated, strict=True):
+                assert abs(one - other) <= 4 * math.sqrt(0.25 / episodes)
+
+
+def test_generated_episodes_are_as_hard_as_the_curve_says() -> None:
+    thought = [beliefs(prompt) for prompt in generate_multiple(5)]
+    for k in range(1, 9):
+        found = fmean(one[k - 1].bayes for one in thought)
+        assert abs(found - exact_curve().bayes[k - 1]) <= 4 * math.sqrt(0.25 / len(thought))
+
+
+@pytest.mark.skipif(not EXPECTED.is_file(), reason=f"no checks at {EXPECTED}; set ASKBACK_SHARED")
+def test_the_given_check_of_setting_4_2() -> None:
+    checks = {one["id"]: one for one in json.loads(EXPECTED.read_text(encoding="utf-8"))}
+    withheld, given = checks["C2.oracle_4.2"]["reproduced"]
+    for kind, value in (("uninformative", withheld), ("informative", given)):
+        prompts = generate_instruction(0, kind)
+        assert fmean(expected(beliefs(one), [3]) for one in prompts) == value
+
+
+def test_an_informative_instruction_is_told_from_the_first_label_on() -> None:
+    for prompt in generate_multiple(0, "informative", per_cell=1):
+        assert all(one.identified and one.bayes == 1 and one.p_gold == 1 for one in beliefs(prompt))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**31 - 1), st.sampled_from(FEATURES), st.sampled_from(FORMATS))
+def test_a_posterior_is_what_the_labels_leave(seed: int, feature: str, form: str) -> None:
+    prompt = draw_multiple(seed, feature, form)  # type: ignore[arg-type]
+    for belief in beliefs(prompt):
+        seen = prompt.examples[: belief.k - 1]
+        fitting = [
+            one
+            for one in hypotheses(prompt.pair)
+            if all(one.label(each.a, each.b) == each.label for each in seen)
+        ]
+        assert belief.posterior == {
+            one: (1 / len(fitting) if one in fitting else 0.0) for one in hypotheses(prompt.pair)
+        }
+        assert prompt.hypothesis in fitting
+        assert belief.identified == (len(fitting) == 1)
+        example = prompt.examples[belief.k - 1]
+        says_x = sum(one.label(example.a, example.b) == "X" for one in fitting) / len(fitting)
+        assert belief.p_x == pytest.approx(says_x)
+        right = says_x if example.label == "X" else 1 - says_x
+        assert belief.p_gold == pytest.approx(right)
+        assert belief.bayes == (0.5 if right == 0.5 else float(right > 0.5))
+        assert belief.literal == (1.0 if belief.identified else 0.5)
+
+
+def test_before_anything_is_seen_all_four_are_alike() -> None:
+    for pair in PAIR_NAMES:
+        prior = posterior(pair)
+        assert set(prior.values()) == {0.25}
+        assert all(predictive(prior, a, b) == 0.5 for a, b in product((True, False), repeat=2))
+
+
+def test_labels_that_nothing_explains_are_an_error() -> None:
+    same = [Example("", True, True, "X"), Example("", True, True, "Y")]
+    with pytest.raises(ValueError, match="no hypothesis about subject_location"):
+        posterior("subject_location", same)
+
+
+def test_a_guess_is_no_label() -> None:
+    assert [best_guess(p) for p in (0.75, 0.5, 0.0)] == ["X", None, "Y"]

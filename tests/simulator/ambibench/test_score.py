@@ -1,0 +1,86 @@
+"""Scores are pure functions of an item and its turns."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from logs.rows import Judgment, Turn
+from simulator.ambibench.coding import KIND
+from simulator.ambibench.generation import (
+    generate_aws,
+    generate_instruction,
+    generate_multiple,
+    generate_verbalise,
+)
+from simulator.ambibench.score import category, score_rows, score_trials
+from simulator.ambibench.trials import trials
+
+EPISODE = generate_multiple(2, per_cell=1)[0]
+SINGLE = generate_instruction(2, per_cell=1)[0]
+
+
+def turn(number: int, text: str, **payload: object) -> Turn:
+    return Turn(episode_id="e", number=number, seat="participant", text=text, payload=dict(payload))
+
+
+def written(texts: list[str], *, person: bool) -> list[Turn]:
+    return [
+        turn(n, text, kind="answer", k=trial.k, person=person)
+        for n, (text, trial) in enumerate(zip(texts, trials(EPISODE), strict=True))
+    ]
+
+
+def values(rows: object) -> dict[str, float | None]:
+    return {row.metric: row.value for row in rows}  # type: ignore[attr-defined]
+
+
+def test_right_wrong_invalid_and_small_letters() -> None:
+    texts = [example.label for example in EPISODE.examples]
+    texts[0] = "Y" if texts[0] == "X" else "X"
+    texts[1] = "banana"
+    texts[2] = texts[2].lower()
+    person = values(score_rows("e", EPISODE, written(texts, person=True)))
+    assert person["accuracy"] == pytest.approx(18 / 20)
+    assert person["strict"] == pytest.approx(17 / 20)
+    assert person["valid"] == pytest.approx(19 / 20)
+    model = values(score_rows("e", EPISODE, written(texts, person=False)))
+    assert model["accuracy"] == pytest.approx(17 / 20)
+    assert model["valid"] == pytest.approx(18 / 20)
+
+
+def test_turns_that_answer_nothing_do_not_count() -> None:
+    said = [turn(0, "yes", kind="consent"), turn(1, "ready", kind="ready")]
+    said += [turn(2, EPISODE.examples[0].label, kind="answer", k=1, person=True)]
+    (one,) = score_trials(EPISODE, said)
+    assert (one.k, one.correct, one.oracle) == (1, 1, 0.5)
+    assert values(score_rows("e", EPISODE, said[:2])) == {}
+
+
+def test_a_table_is_read_by_the_mode_that_is_asked_for() -> None:
+    gold = SINGLE.examples[2].label
+    table = [["so", log(0.5)], [gold, log(0.2)], [f" {gold}", log(0.2)]]
+    said = [turn(0, "so", kind="answer", k=3, table=table)]
+    assert values(score_rows("e", SINGLE, said))["accuracy"] == 0
+    assert values(score_rows("e", SINGLE, said, mode="forced"))["accuracy"] == 1
+    (trial,) = score_trials(SINGLE, said)
+    assert trial.p_valid == pytest.approx(0.4) and not trial.valid
+    assert {row.version for row in score_rows("e", SINGLE, said, tie="half")} == {"1-strip-half"}
+
+
+def test_buckets_are_sorted_by_rule_and_names_by_raters() -> None:
+    bucket, named = generate_aws(0, per_name=1)[0], generate_verbalise(0, per_cell=1)[0]
+    said = [turn(0, " aws s3 mb s3://bucket-for-x --region us-east-1", kind="text")]
+    assert category(bucket, said) == "other"
+    assert values(score_rows("e", bucket, said)) == {"same": 0, "other": 1, "invalid": 0}
+    told = [turn(0, "leaders", kind="text")]
+    assert score_rows("e", named, told) == ()
+
+    def mark(rater: str, found: str) -> Judgment:
+        return Judgment(id=rater, episode_id="e", annotator=rater, kind=KIND, value={"category": found})
+
+    one, other, third = mark("ann", "correct"), mark("ben", "other"), mark("cyd", "correct")
+    assert category(named, told, [one]) == "correct"
+    assert category(named, told, [one, other]) is None
+    assert values(score_rows("e", named, told, [one, other, third])) == {"named": 1}
