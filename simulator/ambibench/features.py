@@ -55,17 +55,6 @@ def pair_of(feature: Feature) -> Pair:
     return next(pair for pair, both in PAIRS.items() if feature in both)
 
 
-def other_feature(feature: Feature) -> Feature:
-    """The feature that always comes with `feature`."""
-    a, b = PAIRS[pair_of(feature)]
-    return b if feature == a else a
-
-
-def other_label(label: Label) -> Label:
-    """X for Y and Y for X."""
-    return "Y" if label == "X" else "X"
-
-
 class Hypothesis(NamedTuple):
     """What a task can be about: the salient feature, and which of its values is labelled X (polarity).
 

@@ -13,7 +13,6 @@ from simulator.ambibench.prompt import (
     label_offsets,
     scored_positions,
     shown_text,
-    whole_text,
 )
 
 Item = Prompt | AwsPrompt
@@ -49,14 +48,3 @@ def trials(item: Item) -> tuple[Trial, ...]:
         Trial(k, shown_text(item, k), "label", item.examples[k - 1].label, offsets[k - 1])
         for k in scored_positions(item)
     )
-
-
-def scored_text(item: Item) -> str:
-    """The whole text, labels and all, for models that score given text.
-
-    Raises:
-        ValueError: if the item asks for free text.
-    """
-    if isinstance(item, AwsPrompt) or item.setting == "verbalise":
-        raise ValueError(f"{item.id} asks for free text: there is no label to score")
-    return whole_text(item)

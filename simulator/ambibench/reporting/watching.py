@@ -10,7 +10,7 @@ from logs.rows import Judgment, Turn
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import PAIRS, Hypothesis, Label, value_name
 from simulator.ambibench.oracle import Belief, beliefs
-from simulator.ambibench.prompt import Prompt, asked_text, whole_text
+from simulator.ambibench.prompt import Prompt, asked_text
 from simulator.ambibench.reporting.parts import EXAMPLE
 from simulator.ambibench.room import chosen
 from simulator.ambibench.rows import item_record
@@ -95,11 +95,6 @@ def texts(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> T
     facts = {key: value for key, value in item_record(item).items() if key not in ("examples", "prompt")}
     asked = item.text if isinstance(item, AwsPrompt) else asked_text(item)
     return Texts(asked, said, category(item, turns, judgments), facts)
-
-
-def prompt_text(item: Prompt) -> str:
-    """The whole prompt, labels and all."""
-    return whole_text(item)
 
 
 def posterior_figure(watched: Sequence[Watched], actor: str) -> Figure:

@@ -12,7 +12,7 @@ import pytest
 from simulator.ambibench import balance
 from simulator.ambibench.balance import sentences_of
 from simulator.ambibench.encoding import NONE, encode
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, other_label
+from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES
 from simulator.ambibench.generation import (
     generate_evaluation,
     generate_finetune,
@@ -137,7 +137,7 @@ def test_a_loaded_polarity_is_found() -> None:
     def turn(prompt: Prompt, random: Random) -> Prompt:
         if prompt.x_is:
             return prompt
-        flipped = each_example(prompt, lambda one: replace(one, label=other_label(one.label)))
+        flipped = each_example(prompt, lambda one: replace(one, label="XY"[one.label == "X"]))
         return replace(flipped, x_is=True)
 
     found = failing(changed(EPISODES, turn))
