@@ -238,13 +238,12 @@ async def _answer(state: State, runtime: Runtime[Table]) -> Command[Place]:
 
 async def _record_all(table: Table, state: State, replies: Sequence[Reply]) -> Update:
     """Write one turn per reply, in order."""
-    before, said = len(state["said"]), list[list[str]]()
+    before = len(state["said"])
     for reply in replies:
         turn, update = participant_turn(table, state, reply)
         await table.record(turn)
         state = state_after(state, update)
-    said = state["said"][before:]
-    return {"said": said, "since": state["since"]}
+    return {"said": state["said"][before:], "since": state["since"]}
 
 
 def _seconds_since(written: str) -> float:

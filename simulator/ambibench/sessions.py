@@ -171,9 +171,8 @@ class AmbiBenchSessions(Sessions):
         pages = language if language in settings.languages else desk.study.language
         try:
             admission = await desk.admit(identity if named else participant_key, pages)
-        except (
-            InputError
-        ) as error:  # its file was changed after it had been opened: nothing a participant can do
+        except InputError as error:
+            # Its file was changed after it had been opened: nothing that a participant can do.
             _log.error("study %s cannot be entered: %s", study_id, error)
             return Entry(refusal="closed")
         if admission.placed and admission.place is not None:
