@@ -114,8 +114,11 @@ class Table:
             pad_edge=False,
         )
         for place, head in enumerate(self.heads):
-            side = "left" if self._has_texts(place) else "right"
-            made.add_column(Text(head.name), justify="left" if side == "left" else "right", no_wrap=True)
+            # Where it is too narrow, names are folded: a number must never be cut.
+            if self._has_texts(place):
+                made.add_column(Text(head.name), justify="left", overflow="fold", min_width=8)
+            else:
+                made.add_column(Text(head.name), justify="right", no_wrap=True)
         for row in self.rows:
             made.add_row(*(_rich(cell, head) for cell, head in zip(row, self.heads, strict=True)))
         return made

@@ -96,3 +96,15 @@ def test_a_table_without_rows() -> None:
 def test_odd_tables_are_refused(columns: list[str], rows: list[list[float]], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Table(columns, rows)
+
+
+def test_in_a_narrow_terminal_names_are_folded_and_numbers_kept() -> None:
+    name = "transformers/a-folder-with-a-very-long-name-ambiguous"
+    found = Table(["actor", "one", "two", "three"], [[name, 0.125, 0.25, 0.625]])
+    console = Console(width=40)
+    with console.capture() as capture:
+        console.print(found.to_text())
+    text = capture.get()
+    assert "…" not in text
+    assert all(shown in text for shown in ("0.12", "0.25", "0.62"))
+    assert "".join(line[:20].strip() for line in text.splitlines()[1:]).startswith("transformers/a-fold")
