@@ -146,11 +146,19 @@ class Workers:
             name=f"{self.benchmark} worker",
             daemon=True,
         )
-        await asyncio.to_thread(_launch, process)
-        # Only the worker may hold its ends, or nobody would see that it has gone.
-        jobs_end.close()
-        results_end.close()
         worker = _Worker(process, jobs, places)
+        launching = asyncio.ensure_future(asyncio.to_thread(_launch, process))
+        try:
+            await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            # The thread goes on and the process begins all the same: it must not be left behind.
+            await launching
+            await _dismiss([worker])
+            raise
+        finally:
+            # Only the worker may hold its ends, or nobody would see that it has gone.
+            jobs_end.close()
+            results_end.close()
         _in_thread(_hear, results, asyncio.get_running_loop(), lambda said: inbox.put_nowait((worker, said)))
         return worker
 

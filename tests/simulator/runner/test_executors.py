@@ -4,12 +4,14 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import time
 from dataclasses import asdict
 
 import pytest
 
 from logs import LogError, LogReader, LogWriter
 from simulator.clarq.room import ROOM
+from simulator.runner import executors
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedCrew, build_plan
 from simulator.runner.executors import WorkerFailed, Workers
@@ -107,6 +109,24 @@ async def test_a_run_that_is_stopped_goes_on_in_any_number_of_processes(log_path
         assert gone()
     await play(log_path, workers=2)
     assert contents(log_path) == alone
+
+
+async def test_a_run_that_is_stopped_while_a_worker_begins_waits_for_its_end(log_path, monkeypatch):
+    task, loop, launched = asyncio.current_task(), asyncio.get_running_loop(), []
+    launch = executors._launch
+
+    def slowly(process):
+        loop.call_soon_threadsafe(task.cancel)
+        time.sleep(0.2)
+        launch(process)
+        launched.append(process)
+
+    monkeypatch.setattr(executors, "_launch", slowly)
+    with pytest.raises(asyncio.CancelledError):
+        await play(log_path, workers=2)
+    task.uncancel()
+    assert [process.is_alive() for process in launched] == [False]
+    assert gone()
 
 
 async def test_a_worker_that_is_killed_stops_the_run_which_can_be_continued(log_path, alone):
