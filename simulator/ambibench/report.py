@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from logs import LogReader, ModelUsage
+from logs import LogReader
 from simulator.ambibench.coding import KIND, Agreement, agreement
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.reporting.measures import Means, means
@@ -92,8 +92,8 @@ def summary(found: Results) -> Means:
     return means(found, "correct", ("actor", "setting", "kind"))
 
 
-def print_report(console: Console, found: Report, usage: Sequence[ModelUsage] = ()) -> None:
-    """Statuses, the tables of each setting, cost."""
+def print_report(console: Console, found: Report) -> None:
+    """Statuses, and the tables of each setting."""
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.statuses.items()))
     console.print(f"\n[bold]{' '.join(found.runs)}[/bold]  {statuses or f'{len(found.trials)} trials'}")
     for reason, count in found.failures.items():
@@ -101,9 +101,6 @@ def print_report(console: Console, found: Report, usage: Sequence[ModelUsage] = 
     if found.failures:
         console.print("What failed is not scored; the same command plays it again.")
     print_tables(console, tables(found.results, found.agreements))
-    for one in usage:
-        cost = "no price known" if one.unpriced else f"${one.cost:.4f}"
-        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
 
 
 def _endings(reader: LogReader, runs: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:

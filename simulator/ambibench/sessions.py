@@ -87,6 +87,19 @@ class Entry:
     completion: Completion | None = None
 
 
+def setting_with(setting: Played, kind: Kind) -> Played:
+    """The setting that a length and an instruction come to: ``wug`` is 4.3 with that word (App. D).
+
+    Raises:
+        InputError: if the two do not go together.
+    """
+    if kind != "wug":
+        return setting
+    if setting == "instruction":
+        raise InputError("The made-up word goes with twenty sentences only.")
+    return "wug"
+
+
 class AmbiBenchSessions(Sessions):
     """Free play and studies.
 

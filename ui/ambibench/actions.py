@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.ambibench.features import Feature, Format
-from simulator.ambibench.sessions import StudyCard
+from simulator.ambibench.sessions import StudyCard, setting_with
 from simulator.ambibench.views import ParticipantView, Replay
-from simulator.errors import AskbackError, ConflictError, InputError, SeatError
+from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from ui.ambibench.entry import entry_page, message_page, welcome_page
 from ui.ambibench.play import session_page
@@ -102,11 +102,8 @@ class AmbiBenchActions:
             ValidationError: if the call is not of the right form.
         """
         asked = StartCall.model_validate(call)
-        wug = asked.kind == "wug"
-        if wug and asked.setting == "instruction":
-            raise InputError("The made-up word goes with twenty sentences only.")
         episode_id = await self.sessions.start(
-            setting="wug" if wug else asked.setting,
+            setting=setting_with(asked.setting, asked.kind),
             kind=asked.kind,
             format=asked.format,
             feature=asked.feature,
@@ -223,7 +220,7 @@ class AmbiBenchActions:
     async def _replay(self, seat: Pass) -> Replay | None:
         try:
             replay = await self.sessions.replay(seat.episode_id, seat.seat)
-        except AskbackError:  # the study does not show it
+        except ConflictError:  # the study does not show it
             return None
         return replay if isinstance(replay, Replay) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.ambibench.features import Feature, Hypothesis, value_name
+from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.sessions import StudyCard
 from simulator.ambibench.views import ParticipantView, Replay, ReplayTrial
 from simulator.studies import Completion
@@ -149,12 +150,11 @@ def _cell(k: int, chance: float) -> Cell:
 
 
 def _line(texts: Strings, trial: ReplayTrial) -> Line:
-    best = None if abs(trial.p_x - 0.5) < 1e-9 else "X" if trial.p_x > 0.5 else "Y"
     mark = "given" if trial.correct is None else "right" if trial.correct == 1 else "wrong"
     answer = (trial.answer or "").strip()
     return Line(
         trial,
-        best,
+        best_guess(trial.p_x),
         mark,
         answer if len(answer) == 1 else texts("ambibench.result.nothing"),
         sum(chance > 0 for _, chance in trial.posterior),
