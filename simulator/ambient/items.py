@@ -1,0 +1,175 @@
+"""What an episode of AmbiEnt is about: one example, prepared for one task. One dataclass per task.
+
+============== ======================================================== ==========================
+item           task                                                     turns (`Turn.payload` kind)
+============== ======================================================== ==========================
+CrowdItem      crowd (spec 5), evaluate (6.5, without the first step)    label, plausible, relabel
+AnnotateItem   annotate (3)                                             annotate
+GenerateItem   generate (6)                                             generate
+TrueFalseItem  true_false (7)                                           true_false, one a statement
+ContinueItem   continue (8)                                             continue, one an option
+NliItem        nli (9)                                                  nli, one a pair
+ClaimItem      claim (10)                                               paraphrase, claim
+============== ======================================================== ==========================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import Label, LabelSet, Side
+
+Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+HUMAN_TASKS: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "true_false")
+"""Those that people do in the browser; models do them, too."""
+InstructionText = Literal["published", "corrected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate interpretation; `label` is that of the pair with it, None for a distractor."""
+
+    sentence: str
+    label: Label | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrowdItem:
+    """One example for crowdworkers (spec 5.1).
+
+    Attributes:
+        id: of the item; unlike `example_id`, it is its own in a data set.
+        side: the ambiguous one.
+        candidates: three, in the order in which everybody sees them.
+        gold: the label set of the example.
+        origin: the model whose rewrites are evaluated (spec 6.5); empty in the crowdworkers' task.
+    """
+
+    id: str
+    example_id: str
+    premise: str
+    hypothesis: str
+    side: Side
+    candidates: tuple[Candidate, ...]
+    gold: LabelSet = frozenset()
+    origin: str = ""
+
+    @property
+    def task(self) -> Task:
+        """``crowd``, or ``evaluate`` if a model wrote the candidates."""
+        return "evaluate" if self.origin else "crowd"
+
+    @property
+    def sentence(self) -> str:
+        """The ambiguous sentence."""
+        return self.premise if self.side == "premise" else self.hypothesis
+
+    def pair(self, candidate: int) -> tuple[str, str]:
+        """Premise and hypothesis with a candidate in place of the ambiguous sentence."""
+        text = self.candidates[candidate].sentence
+        return (text, self.hypothesis) if self.side == "premise" else (self.premise, text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotateItem:
+    """An example that a linguist annotates (spec 3); what is known of it is not shown."""
+
+    id: str
+    example: Example
+    task: Task = "annotate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateItem:
+    """An example to be disambiguated by continuing a prompt (spec 6.2).
+
+    Attributes:
+        side: the ambiguous one.
+        shots: the worked examples, in the order of the prompt.
+        instruction: with the published slip of grammar, or without.
+    """
+
+    id: str
+    example: Example
+    side: Side
+    shots: tuple[Example, ...]
+    instruction: InstructionText = "published"
+    task: Task = "generate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueFalseItem:
+    """A flagged sentence with its distinct rewrites; each is asked about in four statements (spec 7)."""
+
+    id: str
+    example_id: str
+    side: Side
+    sentence: str
+    rewrites: tuple[str, ...]
+    task: Task = "true_false"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinueItem:
+    """A flagged sentence, its distinct rewrites and a distractor, to be continued (spec 8).
+
+    Attributes:
+        distractor: the sentence with a word replaced.
+        stem: stands before every conditioning sentence.
+        wanted: continuations to be sampled per option.
+        max_tokens: of one continuation.
+    """
+
+    id: str
+    example_id: str
+    side: Side
+    sentence: str
+    rewrites: tuple[str, ...]
+    distractor: str
+    stem: str = '"'
+    wanted: int = 100
+    max_tokens: int = 60
+    task: Task = "continue"
+
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """Name and sentence of each option, without the stem: ``y0``, ``y1``, …, ``d``."""
+        return (*((f"y{place}", text) for place, text in enumerate(self.rewrites)), ("d", self.distractor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NliItem:
+    """An example whose original pair and disambiguations get label sets (spec 9)."""
+
+    id: str
+    example: Example
+    task: Task = "nli"
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Premise and hypothesis: of the original, then of each disambiguation."""
+        example = self.example
+        first = (example.premise, example.hypothesis)
+        return (first, *((one.premise, one.hypothesis) for one in example.disambiguations))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimItem:
+    """A claim to be paraphrased and looked at for ambiguity (spec 10)."""
+
+    id: str
+    claim: str
+    cleaned: str
+    justification: str = ""
+    rating: str = ""
+    person: str = ""
+    venue: str = ""
+    url: str = ""
+    marks: str = ""
+    task: Task = "claim"
+
+
+Item = CrowdItem | AnnotateItem | GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem

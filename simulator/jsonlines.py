@@ -1,0 +1,212 @@
+"""JSON lines that people bring: every row that is good is kept, every other one is a fault with its line.
+
+A reader of a format gives a function from a `Row` to its own value; the row's accessors say which field is
+wrong and what it should be.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from simulator.errors import InputError
+from trees.faults import Fault
+
+T = TypeVar("T")
+_MISSING: Final = object()
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "a text": (str,),
+    "true or false": (bool,),
+    "a list": (list,),
+    "an object": (dict,),
+    "a whole number": (int,),
+}
+
+
+class FieldError(Exception):
+    """A row cannot be read; the message names the field and what it should be."""
+
+
+class Read(NamedTuple, Generic[T]):
+    """What a file holds.
+
+    Attributes:
+        rows: the good ones, in the file's order.
+        lines: the line of each, from 1.
+        faults: what is wrong with the others.
+    """
+
+    rows: tuple[T, ...]
+    lines: tuple[int, ...]
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object of a file, read field by field.
+
+    Attributes:
+        data: the object.
+        where: stands before the names of its fields in messages (``disambiguations[1].``).
+    """
+
+    data: Mapping[str, Any]
+    where: str = ""
+
+    def text(self, name: str, *, empty: bool = False) -> str:
+        """A text field; blank ones are refused unless `empty`."""
+        value: str = self._of(name, "a text")
+        if not value.strip() and not empty:
+            raise self.wrong(name, "is empty")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """A field that is true or false."""
+        value: bool = self._of(name, "true or false")
+        return value
+
+    def whole(self, name: str) -> int:
+        """A whole number."""
+        value = self._of(name, "a whole number")
+        if isinstance(value, bool):
+            raise self.wrong(name, f"is {value!r}, not a whole number")
+        return int(value)
+
+    def number(self, name: str) -> float:
+        """A finite number."""
+        value = self.get(name, _MISSING)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self.wrong(name, self._said(value, "a number"))
+        return float(value)
+
+    def number_or_none(self, name: str) -> float | None:
+        """A number, or None where the file has none: null, NaN, infinity, or no such field."""
+        value = self.get(name)
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return None
+        return self.number(name)
+
+    def key(self, name: str) -> str:
+        """An id, a text also where the file has a number."""
+        value = self.get(name, _MISSING)
+        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+            raise self.wrong(name, self._said(value, "a text or a whole number"))
+        return str(value)
+
+    def list(self, name: str, length: int | None = None) -> list[Any]:
+        """A list, of `length` if given."""
+        value: list[Any] = self._of(name, "a list")
+        if length is not None and len(value) != length:
+            raise self.wrong(name, f"has {len(value)} entries, not {length}")
+        return value
+
+    def rows(self, name: str) -> tuple[Row, ...]:
+        """A list of objects."""
+        return tuple(self.nested(one, f"{name}[{place}]") for place, one in enumerate(self.list(name)))
+
+    def object(self, name: str) -> Row:
+        """An object."""
+        return Row(self._of(name, "an object"), f"{self.where}{name}.")
+
+    def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
+        """One of some values."""
+        value = self.get(name, _MISSING)
+        for one in allowed:
+            if value == one and type(value) is type(one):
+                return one
+        raise self.wrong(name, self._said(value, f"one of {', '.join(map(str, allowed))}"))
+
+    def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
+        """A field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
+        given = self.get(name, _MISSING) if value is _MISSING else value
+        if given is _MISSING:
+            raise self.wrong(name, "is missing")
+        try:
+            return parse(given)
+        except (InputError, ValueError) as error:
+            raise self.wrong(name, f": {error}") from error
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field as it is."""
+        return self.data.get(name, default)
+
+    def nested(self, value: Any, name: str) -> Row:
+        """An object within this one, called `name` in messages."""
+        if not isinstance(value, dict):
+            raise self.wrong(name, "is not an object")
+        return Row(value, f"{self.where}{name}.")
+
+    def wrong(self, name: str, problem: str) -> FieldError:
+        """The error that says what is wrong with a field."""
+        return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
+
+    def _of(self, name: str, kind: str) -> Any:
+        value = self.get(name, _MISSING)
+        if not isinstance(value, _KINDS[kind]):
+            raise self.wrong(name, self._said(value, kind))
+        return value
+
+    @staticmethod
+    def _said(value: Any, kind: str) -> str:
+        if value is _MISSING:
+            return "is missing"
+        short = json.dumps(value, ensure_ascii=False, default=str)
+        return f"is {short if len(short) <= 40 else short[:37] + '…'}, not {kind}"
+
+
+def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id") -> Read[T]:
+    """The rows of a file of JSON lines.
+
+    Args:
+        path: the file.
+        parse: makes a value of a row; raises `FieldError`.
+        name: the field that names a row in messages.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    rows: list[T] = []
+    lines: list[int] = []
+    faults: list[Fault] = []
+    for line, value in raw_lines(path):
+        row = value if isinstance(value, str) else Row(value)
+        try:
+            if isinstance(row, str):
+                raise FieldError(row)
+            rows.append(parse(row))
+            lines.append(line)
+        except FieldError as error:
+            called = str(value.get(name, "")) if isinstance(value, dict) else ""
+            faults.append(Fault(str(path), called, line, "format", str(error)))
+    if not rows and not faults:
+        faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
+    return Read(tuple(rows), tuple(lines), tuple(faults))
+
+
+def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Line number and object of each line that is not blank; in place of an object what is wrong with it.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            value = json.loads(raw.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            yield number, f"is not UTF-8 (byte {error.start + 1} of the line)"
+        except (ValueError, RecursionError) as error:
+            problem = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be parsed"
+            column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            yield number, f"is not JSON: {problem}{column}"
+        else:
+            yield number, value if isinstance(value, dict) else "is not an object"
