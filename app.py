@@ -40,7 +40,7 @@ from simulator.handmethat.train_command import train_handmethat
 from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
-from simulator.runner.scoring import score_command
+from simulator.runner.scoring import score_app
 from simulator.studies.command import ROOMS, StudyRoom, study_app
 from trees.faults import TaskError
 
@@ -73,7 +73,7 @@ _generate.command("ambibench")(generate_ambibench)
 _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
 cli.add_typer(_run, name="run")
-cli.command("score")(score_command)
+cli.add_typer(score_app, name="score")
 cli.add_typer(_report, name="report")
 cli.add_typer(study_app, name="study")
 cli.command("check")(check)

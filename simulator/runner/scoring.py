@@ -1,17 +1,40 @@
-"""`askback score RUN`: scores a run with the scorers of its benchmark."""
+"""`askback score`: a run of the log, with the scorers of its benchmark; result files, if it has any.
+
+``askback score NAME`` scores the run called so. `app.py` adds commands for files (``askback score ambient
+FILES``), which come first: a run with the name of a command is scored by ``askback score run NAME``.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Final, Protocol
 
 import typer
+from typer.core import TyperGroup
 
 from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
 from simulator.runner.rooms import load_part
+
+_RUN: Final = "run"
+
+
+class _RunByDefault(TyperGroup):
+    """A group in which anything that is no command is said to `_RUN`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = [_RUN, *args]
+        return super().parse_args(ctx, args)
+
+
+score_app = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    help="Score a run of the log again (its name will do), or files of results.",
+)
 
 
 class Scorer(Protocol):
@@ -30,6 +53,7 @@ class Scorer(Protocol):
         ...
 
 
+@score_app.command(_RUN)
 def score_command(
     run: Annotated[str, typer.Argument(help="the run's name (askback log list shows them)")],
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import simulator
 from logs import LogWriter
 from logs.rows import Run
 from simulator.errors import InputError
 from simulator.runner.rooms import load_part, load_room
-from simulator.runner.scoring import score_command
+from simulator.runner.scoring import score_app, score_command
 
 BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/run_command.py"))
 
@@ -33,3 +34,12 @@ def test_a_run_of_an_unknown_benchmark_is_not_scored(tmp_path):
         writer.put(Run(id="night", benchmark="chess", setup="L2L", seed=0, config={}))
     with pytest.raises(InputError, match="night cannot be scored here"):
         score_command("night", log=log)
+
+
+def test_a_name_that_is_no_command_is_a_run_to_be_scored(tmp_path):
+    log = tmp_path / "log.sqlite"
+    with LogWriter(log, durable=False) as writer:
+        writer.put(Run(id="night", benchmark="chess", setup="L2L", seed=0, config={}))
+    for line in (["night"], ["run", "night"], ["--json", "night"]):
+        told = CliRunner().invoke(score_app, [*line, "--log", str(log)]).exception
+        assert "night cannot be scored here" in str(told)
