@@ -2,7 +2,7 @@ r"""The episode as a LangGraph state machine: one graph, whoever sits in its one
 
 ::
 
-    people, in a study:   consent -> instructions -> trials -> comment -> end
+    people, in a study:   consent -> instructions -> trials -> comment -> end (later sets: from trials on)
     people, free play:               instructions -> trials            -> end
     everybody else:                                  trials            -> end
 
@@ -80,7 +80,8 @@ class Table:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Every turn that the episode will have."""
-        return plan(self.item, person=self.person, study=self.rules.study)
+        rules = self.rules
+        return plan(self.item, person=self.person, study=rules.study, begun=rules.begun)
 
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:

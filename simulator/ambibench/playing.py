@@ -38,6 +38,7 @@ class Options:
 
     Attributes:
         study: a person's consent is asked for before, and a comment at the end.
+        begun: this is not a person's first set of a study: consent and instructions are not asked for again.
         score_mode: how a table of probabilities is read (spec 7.1).
         tie: what a tie for the first place counts.
         top: how many tokens with their probabilities a model is asked for at a label.
@@ -47,6 +48,7 @@ class Options:
     """
 
     study: bool = False
+    begun: bool = False
     score_mode: Mode = "strip"
     tie: Tie = "wrong"
     top: int = 20
@@ -74,8 +76,9 @@ class Options:
         for name in ("top", "max_tokens"):
             if type(given.get(name, 1)) is not int or given.get(name, 1) < 1:
                 raise InputError(f"{name} {given[name]!r}: must be a whole number, 1 or more")
-        if not isinstance(given.get("study", False), bool):
-            raise InputError(f"study {given['study']!r}: must be true or false")
+        for name in ("study", "begun"):
+            if not isinstance(given.get(name, False), bool):
+                raise InputError(f"{name} {given[name]!r}: must be true or false")
         return cls(**given)
 
 
@@ -91,14 +94,15 @@ class Step(NamedTuple):
     trial: Trial | None = None
 
 
-def plan(item: Item, *, person: bool, study: bool) -> tuple[Step, ...]:
+def plan(item: Item, *, person: bool, study: bool, begun: bool = False) -> tuple[Step, ...]:
     """The steps of an episode of `item`."""
     asked = tuple(Step(trial_kind(trial), trial) for trial in trials(item))
     if not person:
         return asked
     if not study:
         return (Step("ready"), *asked)
-    return (Step("consent"), Step("ready"), *asked, Step("comment"))
+    before = () if begun else (Step("consent"), Step("ready"))
+    return (*before, *asked, Step("comment"))
 
 
 def trial_kind(trial: Trial) -> Kind:

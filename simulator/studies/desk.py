@@ -130,6 +130,20 @@ class StudyDesk:
         async with self._lock:
             return await self._come_back(self._required(participant))
 
+    async def another(self, participant: str, language: str | None = None) -> Admission:
+        """Another set for somebody who was let in before: if they may do more, a place, else as `come_back`.
+
+        Raises:
+            InputError: if the study was changed after it was opened.
+            ConflictError: if the person never had a place here.
+        """
+        await self.open()
+        async with self._lock:
+            mine = self._required(participant)
+            if not self._may_have_another(mine):
+                return await self._come_back(mine)
+            return await self._give(Person(participant), language or self.study.language, mine)
+
     async def started(self, participant: str) -> Admission:
         """The person begins their set (consent given, instructions read); again changes nothing.
 

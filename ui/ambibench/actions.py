@@ -15,10 +15,11 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.ambibench.features import Feature, Format
-from simulator.ambibench.sessions import StudyCard, setting_with
+from simulator.ambibench.sessions import setting_with
 from simulator.ambibench.views import ParticipantView, Replay
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
+from simulator.studies.cards import StudyCard
 from ui.ambibench.entry import entry_page, message_page, welcome_page
 from ui.ambibench.play import session_page
 from ui.ambibench.ports import ROOM, SEAT, Sessions

@@ -8,8 +8,8 @@ from typing import Final
 
 from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis
 from simulator.ambibench.instructions import instruction
-from simulator.ambibench.sessions import StudyCard
 from simulator.studies import Completion
+from simulator.studies.cards import StudyCard
 from ui.ambibench.ports import INVITATION
 from ui.render.environment import render
 from ui.render.frame import Frame

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.ambibench.features import Format, Label
-from simulator.ambibench.sessions import StudyCard
 from simulator.ambibench.views import ParticipantView
+from simulator.studies.cards import StudyCard
 from ui.ambibench.entry import whole
 from ui.render.environment import render
 from ui.render.frame import Frame

@@ -7,10 +7,10 @@ from typing import Final, Protocol
 
 from simulator.ambibench.assignment import Played
 from simulator.ambibench.features import Feature, Format, Kind
-from simulator.ambibench.sessions import Entry, StudyCard
 from simulator.ambibench.views import ParticipantView, Replay, TextReplay
 from simulator.seats import Reply
 from simulator.studies import Completion
+from simulator.studies.cards import Entry, StudyCard
 
 ROOM: Final = "ambibench"
 SEAT: Final = "participant"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from simulator.ambibench.features import Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.sessions import StudyCard
 from simulator.ambibench.views import ParticipantView, Replay, ReplayTrial
 from simulator.studies import Completion
+from simulator.studies.cards import StudyCard
 from ui.ambibench.entry import whole
 from ui.ambibench.play import STAGES
 from ui.i18n import Strings

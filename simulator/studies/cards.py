@@ -1,0 +1,120 @@
+"""What people are shown of a study before they take part, and what comes of asking for a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
+
+from simulator.errors import ConflictError
+from simulator.studies.admission import Code, Completion
+from simulator.studies.desk import StudyDesk
+from simulator.studies.quota import counted
+from trees import Language
+
+Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity"]
+REFUSALS: Final[Mapping[Code, Refusal]] = {
+    # The first three once more if the place they lead to turns out to be over.
+    "admitted": "taken",
+    "resumed": "taken",
+    "restarted": "taken",
+    "already": "taken",
+    "blocked": "taken",
+    "too_late": "taken",
+    "expired": "full",
+    "full": "full",
+    "excluded": "excluded",
+    "no_identity": "identity",
+}
+"""Why somebody has nothing to play, by what the desk said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyCard:
+    """What everybody may know of a study.
+
+    Attributes:
+        benchmark: whose room holds it.
+        task: what participants do, as a key that the room's pages turn into words.
+        open: whether there is a place.
+        minutes: how long a set takes, as its file says.
+        pay: for a set, in words; empty if nothing is paid.
+        languages: of its pages.
+        texts: the study's own words in place of the pages' (``consent``, ``instructions``).
+        sets: the most sets that one person may do.
+        builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
+    """
+
+    id: str
+    benchmark: str
+    title: str
+    task: str
+    open: bool
+    places_left: int
+    minutes: float
+    pay: str
+    languages: tuple[Language, ...]
+    texts: Mapping[str, str]
+    sets: int = 1
+    builtin: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What came of asking for a place in a study.
+
+    Attributes:
+        episode_id: what is to be played, or gone on with; None if there is no place.
+        refusal: why there is none; ``done``: they have done all the sets that they may do.
+        completion: how somebody leaves who has taken part before.
+    """
+
+    episode_id: str | None = None
+    refusal: Refusal | None = None
+    completion: Completion | None = None
+
+
+def card_of(
+    desk: StudyDesk, *, task: str, languages: tuple[Language, ...], builtin: bool = False
+) -> StudyCard:
+    """The card of a desk's study; see `StudyCard` for what the benchmark says."""
+    study, left = desk.study, places_left(desk)
+    return StudyCard(
+        id=study.id,
+        benchmark=study.benchmark,
+        title=study.title,
+        task=task,
+        open=left > 0,
+        places_left=left,
+        minutes=study.pay.minutes if study.pay else 0.0,
+        pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay else "",
+        languages=languages,
+        texts=study.texts,
+        sets=study.sets_per_participant,
+        builtin=builtin,
+    )
+
+
+def sets_done(desk: StudyDesk, participant: str) -> int:
+    """Sets that somebody has done."""
+    return sum(place.participant == participant and place.state == "completed" for place in desk.ledger())
+
+
+def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
+    """How somebody leaves, who has come to an end; None if they have not."""
+    if participant is None:
+        return None
+    try:
+        return desk.completion(participant)
+    except ConflictError:
+        return None
+
+
+def places_left(desk: StudyDesk) -> int:
+    """Places that somebody who comes now could get."""
+    stale = timedelta(minutes=desk.study.stale_after_minutes)
+    taken = dict.fromkeys(desk.quota.wanted, 0)
+    for cell, count in counted(desk.ledger(), datetime.now(UTC), stale).items():
+        taken[desk.quota.coarse[cell]] += count
+    return sum(max(0, wanted - taken[cell]) for cell, wanted in desk.quota.wanted.items())

@@ -1,0 +1,368 @@
+"""Episodes that participants of studies play, whatever the benchmark: what the web app calls.
+
+A benchmark's sessions are a `StudySessions` that says what only the benchmark can (the ``study_…`` methods);
+who gets a place, what became of it and how somebody leaves is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Episode, Turn
+from simulator.errors import ConflictError, InputError
+from simulator.models import ChatModel
+from simulator.runner.rooms import Room
+from simulator.runner.sessions import Sessions
+from simulator.seats import Reply
+from simulator.studies.admission import Admission, Completion
+from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with, sets_done
+from simulator.studies.desk import StudyDesk
+from simulator.studies.files import Study
+from simulator.studies.quota import Cell, Place
+from trees import Language
+
+Left = Literal["declined", "screened_out"]
+YES: Final = "yes"
+"""What is said to the consent; anything else does not begin a set."""
+
+_WITHDREW: Final = "The participant withdrew."
+_ANEW: Final = "The set was begun anew."
+_GIVEN_AWAY: Final = "The place had been given to somebody else."
+_log = logging.getLogger(__name__)
+
+
+class StudySessions(Sessions, ABC):
+    """Episodes with people in them, in free play and in studies.
+
+    A study's episode has the options ``study`` (true), ``language``, ``set`` (the seed of its place),
+    ``place`` (its number) and, from a person's second set on, ``begun`` (true): consent and instructions are
+    then not asked for again.
+
+    Args:
+        studies: those that can be entered.
+        builtin: whether they are the ones that come with Askback.
+
+    Raises:
+        InputError: if a study's settings, conditions or numbers do not fit the benchmark.
+    """
+
+    def __init__(
+        self,
+        room: Room,
+        log: LogWriter,
+        reader: LogReader,
+        models: Callable[[str], ChatModel],
+        *,
+        studies: Sequence[Study],
+        builtin: bool = False,
+    ) -> None:
+        super().__init__(room, log, reader, models)
+        self._builtin = builtin
+        self._desks = {one.id: StudyDesk(log, reader, one, self.study_cells(one)) for one in studies}
+
+    # What a benchmark says
+
+    @abstractmethod
+    def study_cells(self, study: Study) -> Sequence[Cell]:
+        """The cells of a study's design.
+
+        Raises:
+            InputError: if the benchmark cannot hold it.
+        """
+
+    @abstractmethod
+    def study_item(self, study: Study, cell: Cell, seed: int, language: Language) -> Any:
+        """What somebody plays: the benchmark's item of a place, the same whenever it is asked for.
+
+        Args:
+            study: the study.
+            cell: of the place.
+            seed: of the place.
+            language: of the pages.
+        """
+
+    @abstractmethod
+    def study_task(self, study: Study) -> str:
+        """See `StudyCard.task`."""
+
+    def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Further options of a place's episode.
+
+        Args:
+            study: the study.
+            place: with cell and seed.
+            begun: whether the person has done a set of this study before.
+        """
+        return {}
+
+    def study_languages(self, study: Study) -> tuple[Language, ...]:
+        """Languages of the pages; who wants another one gets the study's own if it is among them."""
+        return (study.language,)
+
+    def shows_result(self, study: Study) -> bool:
+        """Whether participants see in the end how they did."""
+        return False
+
+    def left(self, turns: Sequence[Turn]) -> Left:
+        """Why a participant's episode was broken off by what they said: no consent, or they do not qualify.
+
+        Args:
+            turns: of the episode, in order.
+        """
+        return "declined"
+
+    # What the pages call
+
+    def studies(self) -> tuple[StudyCard, ...]:
+        """The studies that there are, in the order given."""
+        return tuple(
+            card_of(
+                desk,
+                task=self.study_task(desk.study),
+                languages=self.study_languages(desk.study),
+                builtin=self._builtin,
+            )
+            for desk in self._desks.values()
+        )
+
+    async def enter(
+        self, study_id: str, *, identity: Mapping[str, str], participant_key: str, language: str
+    ) -> Entry:
+        """Give somebody a place in a study, or go on with the one they have.
+
+        Args:
+            study_id: the study.
+            identity: the parameters of the link they came by (``PROLIFIC_PID``, …), if any.
+            participant_key: the server's own key for them, where the link names nobody.
+            language: of the pages, if the study has them in it; else the study's.
+
+        Raises:
+            InputError: if there is no such study.
+        """
+        desk = self._desk(study_id)
+        study = desk.study
+        named = bool(identity.get(study.identity[0], "").strip())
+        pages = self._spoken(study, language)
+        try:
+            admission = await desk.admit(identity if named else participant_key, pages)
+        except InputError as error:
+            return _closed(study, error)
+        return await self._entry(desk, admission, pages)
+
+    async def next_set(self, episode_id: str) -> Entry:
+        """Give the participant of a study's episode another set, or the one that they are at.
+
+        Args:
+            episode_id: a set of theirs that is done. It says who they are: nothing else is needed.
+
+        Raises:
+            NotInLog: if there is no such episode.
+            InputError: if it belongs to no study.
+        """
+        episode, desk, person = self._taking_part(episode_id)
+        await self._settle(episode)
+        pages = self._spoken(desk.study, str(episode.options.get("language", "")))
+        try:
+            admission = await desk.another(person, pages)
+        except InputError as error:
+            return _closed(desk.study, error)
+        return await self._entry(desk, admission, pages)
+
+    def sets_done(self, episode_id: str) -> tuple[int, int]:
+        """How many sets the participant of an episode has done, and how many they may do at most.
+
+        Raises:
+            NotInLog: if there is no such episode.
+            InputError: if it belongs to no study.
+        """
+        _, desk, person = self._taking_part(episode_id)
+        return sets_done(desk, person), desk.study.sets_per_participant
+
+    async def withdraw(self, episode_id: str) -> None:
+        """Take a participant out of their study and erase what they said, in all sets, and who they are.
+
+        Raises:
+            NotInLog: if there is no such episode.
+            InputError: if it belongs to no study.
+        """
+        _, desk, person = self._taking_part(episode_id)
+        # Erasing reaches whatever they have done on this log, so nothing of it may go on afterwards.
+        for episode in self._reader.episodes(participant_id=person):
+            async with self._lock(episode.id):
+                await self._abort(episode.id, _WITHDREW, desk.study.seat)
+        await desk.withdrawn(person)
+
+    def completion(self, episode_id: str) -> Completion | None:
+        """How a participant leaves once their episode has ended; None before, and in free play."""
+        episode = self._reader.episode(episode_id)
+        desk = self._study_desk(episode)
+        if desk is None or self._reader.ending(episode_id) is None:
+            return None
+        return left_with(desk, episode.participant_id)
+
+    async def view(self, episode_id: str, seat: str) -> Any:
+        """See `Sessions.view`."""
+        shown = await super().view(episode_id, seat)
+        await self._settle(self._reader.episode(episode_id))
+        return shown
+
+    async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
+        """See `Sessions.submit`.
+
+        In a study, the first thing said is ``yes`` or ``no`` to the consent, unless the set is not the
+        person's first one. Somebody whose place has been given to somebody else meanwhile cannot begin:
+        their episode ends.
+        """
+        episode = self._reader.episode(episode_id)
+        desk = self._study_desk(episode)
+        begins = bool(episode.options.get("begun")) or reply.text.strip() == YES
+        if desk is not None and begins and not self._reader.turns(episode_id):
+            await self._begin(desk, episode)
+        shown = await super().submit(episode_id, seat, reply, number=number)
+        await self._settle(episode)
+        return shown
+
+    async def replay(self, episode_id: str, seat: str) -> Any:
+        """See `Sessions.replay`; of a study only a set that was done, if participants may see it.
+
+        Raises:
+            ConflictError: if the episode has not ended, or is not shown.
+        """
+        desk, ending = self._study_desk(self._reader.episode(episode_id)), self._reader.ending(episode_id)
+        if desk is not None and not self.shows_result(desk.study):
+            raise ConflictError("This study does not show its participants how they did.")
+        if desk is not None and ending is not None and ending.status == "aborted":
+            raise ConflictError("The set was not done to its end; there is nothing to be shown.")
+        return await super().replay(episode_id, seat)
+
+    # Places and their episodes
+
+    async def _entry(self, desk: StudyDesk, admission: Admission, language: Language) -> Entry:
+        """The episode of somebody who has been admitted, or why there is none."""
+        for _ in range(2):
+            if not admission.placed or admission.place is None:
+                break
+            async with self._lock(admission.place.id):
+                episode = await self._episode_of(desk, admission.place, language)
+            if self._reader.ending(episode) is None:
+                return Entry(episode_id=episode)
+            # The server was killed before it could note the end.
+            await self._settle(self._reader.episode(episode))
+            admission = await desk.another(admission.place.participant, language)
+        person, most = admission.participant, desk.study.sets_per_participant
+        done = sets_done(desk, person) if person is not None else 0
+        left = left_with(desk, person) if done or admission.code == "already" else None
+        return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
+
+    async def _episode_of(self, desk: StudyDesk, place: Place, language: Language) -> str:
+        """The episode of a place, begun if it has not been yet."""
+        assert place.cell is not None
+        assert place.seed is not None
+        study, person = desk.study, place.participant
+        for episode in self._reader.episodes(study.run_id, participant_id=person):
+            # A place that goes on from another has its seed; a set that is begun anew has not.
+            if episode.options.get("set") != place.seed:
+                await self._abort(episode.id, _ANEW, study.seat)
+            elif not self._given_away(episode.id):
+                return episode.id
+        begun = sets_done(desk, person) > 0
+        return await self.start_item(
+            self.study_item(study, place.cell, place.seed, language),
+            {study.seat: "person"},
+            {
+                **self.study_options(study, place, begun=begun),
+                "study": True,
+                "language": language,
+                "set": place.seed,
+                "place": place.number,
+                **({"begun": True} if begun else {}),
+            },
+            run_id=study.run_id,
+            name=f"{place.number:05d}",
+            participant_id=person,
+        )
+
+    async def _begin(self, desk: StudyDesk, episode: Episode) -> None:
+        """Tell the desk that a participant begins, or end the episode if they may not any more."""
+        assert episode.participant_id is not None
+        if not (await desk.started(episode.participant_id)).placed:
+            async with self._lock(episode.id):
+                await self._abort(episode.id, _GIVEN_AWAY, desk.study.seat)
+
+    async def _settle(self, episode: Episode) -> None:
+        """Tell the desk how a study's episode ended; again if the server was killed before it could."""
+        desk, ending = self._study_desk(episode), self._reader.ending(episode.id)
+        person = episode.participant_id
+        if desk is None or ending is None or person is None or ending.message in (_ANEW, _GIVEN_AWAY):
+            return
+        mine = (place for place in desk.ledger() if place.participant == person)
+        place = next((place for place in mine if place.seed == episode.options["set"]), None)
+        if place is None:  # erased, or begun anew
+            return
+        if ending.status in ("completed", "truncated") and place.state in ("reserved", "started", "expired"):
+            await desk.completed(person)
+        elif ending.message == _WITHDREW and place.state != "withdrawn":
+            await desk.withdrawn(person)
+        elif ending.status == "aborted" and place.live:
+            await self._leave(desk, person, ending)
+
+    async def _leave(self, desk: StudyDesk, person: str, ending: Ending) -> None:
+        """Free the place of somebody whose episode was broken off."""
+        if ending.cause != desk.study.seat:
+            await desk.returned(person, ending.message)
+        elif self.left(self._reader.turns(ending.episode_id)) == "screened_out":
+            await desk.screened_out(person, ending.message)
+        elif self._is_new(desk, person):
+            # Somebody who did not consent and did nothing else here: nothing is kept.
+            await desk.withdrawn(person)
+        else:
+            await desk.returned(person, "no consent")
+
+    def _is_new(self, desk: StudyDesk, person: str) -> bool:
+        """Whether a person has been in no other study on this log, and has done no set of this one."""
+        runs = {row.run_id for row in self._reader.assignments(participant_id=person)} | {
+            episode.run_id for episode in self._reader.episodes(participant_id=person)
+        }
+        return runs == {desk.study.run_id} and not sets_done(desk, person)
+
+    async def _abort(self, episode_id: str, why: str, cause: str) -> None:
+        if self._reader.ending(episode_id) is None:
+            await self._log.write(Ending(episode_id=episode_id, status="aborted", cause=cause, message=why))
+
+    def _given_away(self, episode_id: str) -> bool:
+        ending = self._reader.ending(episode_id)
+        return ending is not None and ending.message == _GIVEN_AWAY
+
+    def _spoken(self, study: Study, wish: str) -> Language:
+        """The language of a participant's pages."""
+        known = self.study_languages(study)
+        return next((one for want in (wish, study.language) for one in known if one == want), known[0])
+
+    def _desk(self, study_id: str) -> StudyDesk:
+        if study_id not in self._desks:
+            raise InputError(
+                f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}."
+            )
+        return self._desks[study_id]
+
+    def _study_desk(self, episode: Episode) -> StudyDesk | None:
+        """The desk of the study that an episode belongs to; None in free play."""
+        return next((desk for desk in self._desks.values() if desk.study.run_id == episode.run_id), None)
+
+    def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
+        """A study's episode, its desk and who plays it."""
+        episode = self._reader.episode(episode_id)
+        desk = self._study_desk(episode)
+        if desk is None or episode.participant_id is None:
+            raise InputError("This is no episode of a study: it has no sets, and nothing to withdraw from.")
+        return episode, desk, episode.participant_id
+
+
+def _closed(study: Study, error: InputError) -> Entry:
+    """Its file was changed after it had been opened: nothing that a participant can do."""
+    _log.error("study %s cannot be entered: %s", study.id, error)
+    return Entry(refusal="closed")
