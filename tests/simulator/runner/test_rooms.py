@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import simulator
@@ -40,6 +41,8 @@ def test_a_name_that_is_no_command_is_a_run_to_be_scored(tmp_path):
     log = tmp_path / "log.sqlite"
     with LogWriter(log, durable=False) as writer:
         writer.put(Run(id="night", benchmark="chess", setup="L2L", seed=0, config={}))
+    cli = typer.Typer()
+    cli.add_typer(score_app, name="score")
     for line in (["night"], ["run", "night"], ["--json", "night"]):
-        told = CliRunner().invoke(score_app, [*line, "--log", str(log)]).exception
+        told = CliRunner().invoke(cli, ["score", *line, "--log", str(log)]).exception
         assert "night cannot be scored here" in str(told)
