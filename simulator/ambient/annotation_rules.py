@@ -1,0 +1,262 @@
+"""What a linguist's form may hold, and the published row that a valid one becomes (spec 3 and 4).
+
+A form either discards the example or chooses labels. With several labels it rewrites the pair, once at
+least per label; a side that is rewritten is ambiguous, and ambiguity means two readings of it, so one
+changed rewrite alone is an error. Outer and repeated white space is no change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels
+from simulator.ambient.views import Annotation, Discard
+from simulator.errors import InputError
+from simulator.jsonlines import FieldError, Row
+
+MAX_REWRITES: Final = 4
+DISCARDS: Final[tuple[Discard, ...]] = get_args(Discard)
+
+Code = Literal[
+    "discarded",
+    "no_labels",
+    "one_label",
+    "label_without_rewrite",
+    "label_not_chosen",
+    "too_many",
+    "empty",
+    "same",
+    "nothing_changed",
+    "one_changed",
+    "one_distinct",
+    "unchanged",
+]
+CODES: Final[tuple[Code, ...]] = get_args(Code)
+
+SENTENCES: Final[Mapping[Code, str]] = {
+    "discarded": "An example that is discarded has neither labels nor rewrites.",
+    "no_labels": "Choose at least one label, or discard the example.",
+    "one_label": "An example with one label has one reading, so nothing is to be rewritten.",
+    "label_without_rewrite": "There is no rewrite for {label}.",
+    "label_not_chosen": "Rewrite {number}: its label is not among those chosen for the example.",
+    "too_many": f"There can be at most {MAX_REWRITES} rewrites.",
+    "empty": "Rewrite {number}: the {side} is empty.",
+    "same": "Rewrite {number} has the same sentences as an earlier one.",
+    "nothing_changed": "Rewrite the premise or the hypothesis, each reading in its own words.",
+    "one_changed": "Only one rewrite changes the {side}. Change it in two rewrites at least, or in none.",
+    "one_distinct": "All changes of the {side} are the same. An ambiguous {side} has two readings at least.",
+    "unchanged": "Rewrite {number}: the {side} is ambiguous, so no rewrite may leave it as it was.",
+}
+"""What to say of a `Problem`; pages translate by its code."""
+
+_PLACE: Final = re.compile(r"rewrites\[(\d+)\]")
+
+
+class Problem(NamedTuple):
+    """Something that a form must not be.
+
+    Attributes:
+        code: names the rule.
+        field: what it is about: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
+            ``rewrites[0].label``, ``rewrites[0].premise``, ``premise``, ``hypothesis``.
+    """
+
+    code: Code
+    field: str
+
+    @property
+    def number(self) -> int | None:
+        """Of the rewrite that it is about, from 1."""
+        found = _PLACE.match(self.field)
+        return int(found[1]) + 1 if found else None
+
+    @property
+    def side(self) -> Side | None:
+        """The side that it is about."""
+        return next((side for side in SIDES if self.field.endswith(side)), None)
+
+    @property
+    def label(self) -> Label | None:
+        """The label that it is about."""
+        return next((label for label in LABELS if self.field == f"labels.{label}"), None)
+
+    def __str__(self) -> str:
+        return SENTENCES[self.code].format(number=self.number, side=self.side, label=self.label)
+
+
+def check_annotation(
+    premise: str, hypothesis: str, annotation: Annotation, *, consolidated: bool = False
+) -> tuple[Problem, ...]:
+    """What is wrong with a form; nothing if it may be submitted.
+
+    Args:
+        premise: of the example, as it was shown.
+        hypothesis: likewise.
+        annotation: the form.
+        consolidated: whether it is to become a row of the dataset (spec 4). Then the two rewrites of an
+            ambiguous side must differ from each other, too, and none may repeat the original.
+    """
+    if annotation.discard is not None:
+        fields = ("labels",) * bool(annotation.labels) + ("rewrites",) * bool(annotation.rewrites)
+        return tuple(Problem("discarded", field) for field in fields)
+    if not annotation.labels:
+        return (Problem("no_labels", "labels"),)
+    if len(annotation.labels) == 1:
+        return (Problem("one_label", "rewrites"),) if annotation.rewrites else ()
+    found = [*_labels(annotation), *_texts(annotation.rewrites)]
+    return (*found, *_changes({"premise": premise, "hypothesis": hypothesis}, annotation, consolidated))
+
+
+def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, bool]:
+    """Whether premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
+    originals = {"premise": premise, "hypothesis": hypothesis}
+    first, second = (len(_distinct(originals[side], annotation.rewrites, side)) >= 2 for side in SIDES)
+    return first, second
+
+
+def consolidated_example(
+    id: str, premise: str, hypothesis: str, annotation: Annotation, *, meta: Mapping[str, Any] | None = None
+) -> Example:
+    """The row of the dataset that a validator's form makes (spec 1.1, 4).
+
+    Args:
+        id: of the example.
+        premise: of the example.
+        hypothesis: likewise.
+        annotation: a form that `check_annotation` finds nothing against.
+        meta: what is to be said beside.
+
+    Raises:
+        InputError: if the form discards the example, or breaks a rule.
+    """
+    if annotation.discard is not None:
+        raise InputError(f"Example {id} was discarded; it makes no row.")
+    if problems := check_annotation(premise, hypothesis, annotation, consolidated=True):
+        raise InputError(f"Example {id}: {' '.join(map(str, problems))}")
+    first, second = flags(premise, hypothesis, annotation)
+    readings = (
+        Disambiguation(
+            one.premise.strip() if first else premise,
+            one.hypothesis.strip() if second else hypothesis,
+            one.label,
+        )
+        for one in annotation.rewrites
+    )
+    return Example(
+        id=id,
+        premise=premise,
+        hypothesis=hypothesis,
+        premise_ambiguous=first,
+        hypothesis_ambiguous=second,
+        labels=annotation.labels,
+        disambiguations=tuple(readings),
+        meta=meta,
+    )
+
+
+def annotation_payload(annotation: Annotation) -> dict[str, Any]:
+    """The form as plain values, as a turn or a judgment keeps it."""
+    return {
+        "discard": annotation.discard,
+        "labels": [label for label in LABELS if label in annotation.labels],
+        "rewrites": [
+            {"premise": one.premise, "hypothesis": one.hypothesis, "label": one.label}
+            for one in annotation.rewrites
+        ],
+        "comment": annotation.comment,
+    }
+
+
+def read_annotation(payload: Mapping[str, Any]) -> Annotation:
+    """The form that `annotation_payload` wrote, or that somebody submitted.
+
+    Raises:
+        InputError: names the field that is not what it should be. Rules are for `check_annotation`.
+    """
+    row = Row(payload)
+    try:
+        discard = row.get("discard")
+        labels = row.list("labels") if row.get("labels") is not None else []
+        rewrites = row.rows("rewrites") if row.get("rewrites") is not None else ()
+        return Annotation(
+            discard=row.one_of("discard", DISCARDS) if discard else None,
+            labels=frozenset(Row({"labels": one}).one_of("labels", LABELS) for one in labels),
+            rewrites=tuple(
+                Disambiguation(
+                    one.text("premise", empty=True),
+                    one.text("hypothesis", empty=True),
+                    one.one_of("label", LABELS),
+                )
+                for one in rewrites
+            ),
+            comment=row.text("comment", empty=True) if row.get("comment") is not None else "",
+        )
+    except FieldError as error:
+        raise InputError(f"This is no annotation: {error}.") from error
+
+
+def describe(annotation: Annotation) -> str:
+    """The form in a few words: ``entailment, neutral`` or ``discarded (offensive)``."""
+    if annotation.discard is not None:
+        return f"discarded ({annotation.discard})"
+    return format_labels(annotation.labels)
+
+
+def squeeze(text: str) -> str:
+    """The text without outer and repeated white space, which changes no sentence."""
+    return " ".join(text.split())
+
+
+def _labels(annotation: Annotation) -> Iterator[Problem]:
+    written: LabelSet = frozenset(one.label for one in annotation.rewrites)
+    for label in LABELS:
+        if label in annotation.labels - written:
+            yield Problem("label_without_rewrite", f"labels.{label}")
+    for place, one in enumerate(annotation.rewrites):
+        if one.label not in annotation.labels:
+            yield Problem("label_not_chosen", f"rewrites[{place}].label")
+
+
+def _texts(rewrites: tuple[Disambiguation, ...]) -> Iterator[Problem]:
+    if len(rewrites) > MAX_REWRITES:
+        yield Problem("too_many", "rewrites")
+    seen: set[tuple[str, str]] = set()
+    for place, one in enumerate(rewrites):
+        for side in SIDES:
+            if not squeeze(one.sentence(side)):
+                yield Problem("empty", f"rewrites[{place}].{side}")
+        pair = (squeeze(one.premise), squeeze(one.hypothesis))
+        if pair in seen:
+            yield Problem("same", f"rewrites[{place}]")
+        seen.add(pair)
+
+
+def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated: bool) -> Iterator[Problem]:
+    changed = {side: _changed(originals[side], annotation.rewrites, side) for side in SIDES}
+    if annotation.rewrites and not any(changed.values()):
+        yield Problem("nothing_changed", "rewrites")
+    for side in SIDES:
+        places = changed[side]
+        distinct = _distinct(originals[side], annotation.rewrites, side)
+        if len(places) == 1:
+            yield Problem("one_changed", side)
+        elif consolidated and len(distinct) == 1:
+            yield Problem("one_distinct", side)
+        elif consolidated and places:
+            for place in range(len(annotation.rewrites)):
+                if place not in places:
+                    yield Problem("unchanged", f"rewrites[{place}].{side}")
+
+
+def _changed(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
+    """The places of the rewrites that differ from the original on a side."""
+    kept = squeeze(original)
+    return tuple(place for place, one in enumerate(rewrites) if squeeze(one.sentence(side)) != kept)
+
+
+def _distinct(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:
+    """What they differ from it to."""
+    return frozenset(squeeze(one.sentence(side)) for one in rewrites) - {squeeze(original)}

@@ -1,0 +1,215 @@
+"""The rules of a linguist's form, one by one (spec 3, 4)."""
+
+import json
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from simulator.ambient.annotation_rules import (
+    CODES,
+    SENTENCES,
+    Problem,
+    annotation_payload,
+    check_annotation,
+    consolidated_example,
+    describe,
+    flags,
+    read_annotation,
+)
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.labels import parse_label, parse_labels
+from simulator.ambient.views import Annotation
+from simulator.errors import InputError
+
+P, H = "They met at the bank.", "They met near water."
+
+
+def form(labels: str, *rewrites: tuple[str, str, str]) -> Annotation:
+    return Annotation(
+        labels=parse_labels(labels),
+        rewrites=tuple(Disambiguation(a, b, parse_label(c)) for a, b, c in rewrites),
+    )
+
+
+def problems(annotation: Annotation, *, consolidated: bool = False) -> list[tuple[str, str]]:
+    return [(one.code, one.field) for one in check_annotation(P, H, annotation, consolidated=consolidated)]
+
+
+RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
+GOOD_ROWS = ((RIVER, H, "entailment"), (MONEY, H, "neutral"))
+GOOD = form("entailment, neutral", *GOOD_ROWS)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotation(discard="offensive"),
+        form("contradiction"),
+        GOOD,
+        form("entailment, neutral", (RIVER, "a", "entailment"), (MONEY, "b", "neutral")),
+        form("entailment, neutral", (P, "a", "entailment"), (P, "b", "neutral"), (P, "c", "neutral")),
+        form(
+            "entailment, neutral, contradiction",
+            *((RIVER, one, "entailment") for one in "ab"),
+            (MONEY, "a", "neutral"),
+            (MONEY, "b", "contradiction"),
+        ),
+    ],
+)
+def test_what_may_be_submitted(annotation: Annotation) -> None:
+    assert problems(annotation) == []
+    assert problems(annotation, consolidated=True) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        (Annotation(), [("no_labels", "labels")]),
+        (Annotation(discard="offensive", labels=parse_labels("neutral")), [("discarded", "labels")]),
+        (Annotation(discard="not_fluent", rewrites=GOOD.rewrites), [("discarded", "rewrites")]),
+        (form("neutral", (RIVER, H, "neutral")), [("one_label", "rewrites")]),
+        (
+            form("entailment, neutral"),
+            [("label_without_rewrite", "labels.entailment"), ("label_without_rewrite", "labels.neutral")],
+        ),
+        (
+            form("entailment, neutral", (RIVER, H, "entailment"), (MONEY, H, "entailment")),
+            [("label_without_rewrite", "labels.neutral")],
+        ),
+        (
+            form("entailment, neutral", *GOOD_ROWS, ("x", H, "contradiction")),
+            [("label_not_chosen", "rewrites[2].label")],
+        ),
+        (
+            form("entailment, neutral", *GOOD_ROWS, *((one, H, "neutral") for one in "abc")),
+            [("too_many", "rewrites")],
+        ),
+        (
+            form("entailment, neutral", *GOOD_ROWS, (RIVER + " ", H, "neutral")),
+            [("same", "rewrites[2]")],
+        ),
+        (
+            form("entailment, neutral", *GOOD_ROWS, ("  ", H, "neutral")),
+            [("empty", "rewrites[2].premise")],
+        ),
+        (
+            form("entailment, neutral", (P, H, "entailment"), (" " + P, H, "neutral")),
+            [("same", "rewrites[1]"), ("nothing_changed", "rewrites")],
+        ),
+        (
+            form("entailment, neutral", (RIVER, H, "entailment"), (P, H, "neutral")),
+            [("one_changed", "premise")],
+        ),
+        (
+            form("entailment, neutral", (RIVER, H, "entailment"), (P, "x", "neutral")),
+            [("one_changed", "premise"), ("one_changed", "hypothesis")],
+        ),
+        (
+            form("entailment, neutral", (RIVER, H, "entailment"), (MONEY, "x", "neutral")),
+            [("one_changed", "hypothesis")],
+        ),
+    ],
+)
+def test_what_may_not(annotation: Annotation, found: list[tuple[str, str]]) -> None:
+    assert problems(annotation) == found
+
+
+def test_a_row_of_the_dataset_has_two_distinct_rewrites_of_an_ambiguous_side() -> None:
+    one_premise = form("entailment, neutral", (RIVER, "x", "entailment"), (RIVER, "y", "neutral"))
+    assert problems(one_premise) == []
+    assert problems(one_premise, consolidated=True) == [("one_distinct", "premise")]
+    assert flags(P, H, one_premise) == (False, True)
+    left = form("entailment, neutral", *GOOD_ROWS, (P, H, "neutral"))
+    assert problems(left) == []
+    assert problems(left, consolidated=True) == [("unchanged", "rewrites[2].premise")]
+
+
+def test_how_many_changed_rewrites_a_side_may_have() -> None:
+    """All ways to change up to four rewrites: 0 or at least 2 a side, and at least one side with 2."""
+    for size in (1, 2, 3, 4):
+        for changed in product(product((False, True), repeat=2), repeat=size):
+            rewrites = [
+                (f"premise {place}" if one else P, f"hypothesis {place}" if other else H, label)
+                for place, ((one, other), label) in enumerate(
+                    zip(changed, ("entailment", *["neutral"] * 3), strict=False)
+                )
+            ]
+            counts = [sum(column) for column in zip(*changed, strict=True)]
+            allowed = 1 not in counts and max(counts) >= 2
+            codes = {code for code, _ in problems(form("entailment, neutral", *rewrites))}
+            assert (not codes & {"one_changed", "nothing_changed"}) == allowed
+
+
+def test_a_problem_tells_what_it_is_about() -> None:
+    assert str(Problem("empty", "rewrites[1].hypothesis")) == "Rewrite 2: the hypothesis is empty."
+    assert str(Problem("label_without_rewrite", "labels.neutral")) == "There is no rewrite for neutral."
+    assert Problem("same", "rewrites[0]").side is None
+    assert set(SENTENCES) == set(CODES)
+
+
+def test_consolidated_example() -> None:
+    made = consolidated_example(
+        "7", P, H, form("neutral, entailment", *((f"{a} ", b, c) for a, b, c in GOOD_ROWS))
+    )
+    assert made == Example(
+        id="7",
+        premise=P,
+        hypothesis=H,
+        premise_ambiguous=True,
+        labels=frozenset({"entailment", "neutral"}),
+        disambiguations=GOOD.rewrites,
+    )
+    assert not consolidated_example("8", P, H, form("neutral")).ambiguous
+
+
+def test_what_makes_no_row() -> None:
+    with pytest.raises(InputError, match="Example 7 was discarded"):
+        consolidated_example("7", P, H, Annotation(discard="incoherent"))
+    with pytest.raises(InputError, match="Example 7: There is no rewrite for neutral"):
+        consolidated_example("7", P, H, form("entailment, neutral", *GOOD_ROWS[:1], (MONEY, H, "entailment")))
+
+
+def test_a_form_goes_through_json() -> None:
+    for one in (GOOD, form("neutral"), Annotation(discard="offensive", comment="no")):
+        assert read_annotation(json.loads(json.dumps(annotation_payload(one)))) == one
+    assert describe(GOOD) == "entailment, neutral"
+    assert describe(Annotation(discard="offensive")) == "discarded (offensive)"
+    assert read_annotation({"labels": ["neutral"]}) == form("neutral")
+
+
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [
+        ({"labels": ["maybe"]}, "labels"),
+        ({"labels": "neutral"}, "labels"),
+        ({"discard": "dull"}, "discard"),
+        ({"rewrites": [{"premise": "a", "hypothesis": 3, "label": "neutral"}]}, r"rewrites\[0\].hypothesis"),
+        ({"rewrites": [{"premise": "a", "hypothesis": "b", "label": None}]}, r"rewrites\[0\].label"),
+        ({"comment": 3}, "comment"),
+    ],
+)
+def test_a_form_that_cannot_be_read(payload: dict[str, object], field: str) -> None:
+    with pytest.raises(InputError, match=field):
+        read_annotation(payload)
+
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLISHED = SHARED / "data" / "ambient" / "ambient_full.jsonl"
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no dataset at {PUBLISHED}; set ASKBACK_SHARED")
+def test_the_published_rows_are_what_the_rules_allow() -> None:
+    told = {}
+    for line in PUBLISHED.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        annotation = form(
+            row["labels"], *((r["premise"], r["hypothesis"], r["label"]) for r in row["disambiguations"])
+        )
+        texts = row["premise"], row["hypothesis"]
+        assert flags(*texts, annotation) == (row["premise_ambiguous"], row["hypothesis_ambiguous"])
+        if found := check_annotation(*texts, annotation, consolidated=True):
+            told[str(row["id"])] = [one.code for one in found]
+    assert len(told) == 1
+    assert set(*told.values()) <= {"label_without_rewrite", "label_not_chosen"}
