@@ -56,7 +56,15 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     write = writers.get(path.suffix.lower())
     if write is None:
         raise InputError(f"{path}: a figure is saved as one of {', '.join(writers)}; end the name in one")
-    content = write()
+    return write_whole(path, write())
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file that is there whole or not at all; missing folders are made.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,174 @@
+"""Three overlapping circles with a count in each of the seven areas, for a page and for print.
+
+The circles are equally large: with three sets no circles have areas in proportion to all seven counts, so
+the numbers tell, and each area is tinted by its share.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.errors import InputError
+from simulator.figures.files import COLUMN, write_whole
+from simulator.figures.look import DARK, LIGHT
+
+_RADIUS: Final = 92.0
+_CENTRES: Final = ((142.0, 128.0), (238.0, 128.0), (190.0, 211.0))
+_NAMES: Final = ((64.0, 30.0, "start"), (316.0, 30.0, "end"), (190.0, 327.0, "middle"))
+_COLOURS: Final = ("clay", "teal", "blue")
+# Where the number of an area stands, by which of the three circles hold it.
+_PLACES: Final[Mapping[tuple[bool, bool, bool], tuple[float, float]]] = {
+    (True, False, False): (103.0, 108.0),
+    (False, True, False): (277.0, 108.0),
+    (False, False, True): (190.0, 259.0),
+    (True, True, False): (190.0, 92.0),
+    (True, False, True): (133.0, 189.0),
+    (False, True, True): (247.0, 189.0),
+    (True, True, True): (190.0, 156.0),
+}
+_WIDTH: Final = 380.0
+_HEIGHT: Final = 340.0
+_AREAS: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Venn:
+    """How many things are in each combination of three sets.
+
+    Attributes:
+        name: fit for a file name.
+        title: what it shows.
+        sets: the names of the three sets: left, right, below.
+        counts: which of the three hold it -> how many; the seven combinations but the empty one.
+        caption: how to read it.
+
+    Raises:
+        ValueError: if there are not three sets and seven counts.
+    """
+
+    name: str
+    title: str
+    sets: tuple[str, str, str]
+    counts: Mapping[tuple[bool, bool, bool], int]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.sets)) != len(_CENTRES):
+            raise ValueError("a Venn diagram is of three different sets")
+        if set(self.counts) != set(_PLACES) or any(count < 0 for count in self.counts.values()):
+            raise ValueError(f"a Venn diagram has {_AREAS} counts, none of them negative")
+
+    @property
+    def total(self) -> int:
+        """All things."""
+        return sum(self.counts.values())
+
+    def share(self, area: tuple[bool, bool, bool]) -> float:
+        """The share of an area, from 0 to 1; 0 if there is nothing at all."""
+        return self.counts[area] / self.total if self.total else 0.0
+
+    def area_name(self, area: tuple[bool, bool, bool]) -> str:
+        """The sets of an area, joined."""
+        return " + ".join(name for name, held in zip(self.sets, area, strict=True) if held)
+
+
+def venn_svg(venn: Venn, *, dark: bool = False) -> str:
+    """The diagram as an SVG element that says in its description what it shows."""
+    look = DARK if dark else LIGHT
+    told = "; ".join(f"{venn.area_name(area)} {count}" for area, count in venn.counts.items())
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
+        f'class="venn" font-family="inherit"><title>{escape(venn.title)}</title><desc>{escape(told)}</desc>'
+    ]
+    for (x, y), colour in zip(_CENTRES, _COLOURS, strict=True):
+        fill = look.colour(colour)
+        parts.append(
+            f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS:g}" fill="{fill}" fill-opacity=".2" '
+            f'stroke="{fill}" stroke-width="2"/>'
+        )
+    for (x, y, anchor), name in zip(_NAMES, venn.sets, strict=True):
+        parts.append(_svg_text(x, y, name, look.ink, 15, anchor, bold=True))
+    for area, (x, y) in _PLACES.items():
+        parts.append(_svg_text(x, y, str(venn.counts[area]), look.ink, 17, "middle", bold=True))
+        parts.append(_svg_text(x, y + 16, f"{100 * venn.share(area):.1f} %", look.muted, 12, "middle"))
+    return "".join([*parts, "</svg>"])
+
+
+def venn_csv(venn: Venn) -> str:
+    """The seven counts as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*venn.sets, "count", "share"])
+    for area, count in venn.counts.items():
+        writer.writerow([*(int(held) for held in area), count, f"{venn.share(area):.6f}"])
+    return out.getvalue()
+
+
+def save_venn(venn: Venn, path: Path | str, *, width: float = COLUMN) -> Path:
+    """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
+
+    Args:
+        venn: what to write.
+        path: where.
+        width: of the ``.png``, in centimetres.
+
+    Raises:
+        InputError: if the suffix is none of these, or the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix == ".svg":
+        return write_whole(path, venn_svg(venn).encode())
+    if path.suffix == ".csv":
+        return write_whole(path, venn_csv(venn).encode())
+    if path.suffix == ".png":
+        return write_whole(path, _png(venn, width))
+    raise InputError(f"{path}: a Venn diagram is saved as .svg, .png or .csv; end the name in one")
+
+
+def _svg_text(
+    x: float, y: float, text: str, colour: str, size: int, anchor: str, *, bold: bool = False
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{colour}" '
+        f'text-anchor="{anchor}"{weight}>{escape(text)}</text>'
+    )
+
+
+def _png(venn: Venn, width: float) -> bytes:
+    # matplotlib takes most of a second to import; only print needs it.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawing
+    from matplotlib.patches import Circle
+
+    from simulator.figures.printed import DPI, INCH
+
+    inches = width / INCH
+    drawing = Drawing(figsize=(inches, inches * _HEIGHT / _WIDTH), dpi=DPI)
+    FigureCanvasAgg(drawing)
+    axes: Any = drawing.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, _WIDTH)
+    axes.set_ylim(_HEIGHT, 0)
+    axes.set_axis_off()
+    # Points of type per unit of the drawing.
+    scale = inches * 72 / _WIDTH
+    for centre, colour in zip(_CENTRES, _COLOURS, strict=True):
+        tint = LIGHT.colour(colour)
+        axes.add_patch(Circle(centre, _RADIUS, facecolor=tint, alpha=0.2, linewidth=0))
+        axes.add_patch(Circle(centre, _RADIUS, fill=False, edgecolor=tint, linewidth=2 * scale))
+    sides = {"start": "left", "end": "right", "middle": "center"}
+    for (x, y, anchor), name in zip(_NAMES, venn.sets, strict=True):
+        axes.text(x, y, name, ha=sides[anchor], fontsize=15 * scale, color=LIGHT.ink, weight="bold")
+    for area, (x, y) in _PLACES.items():
+        count, share = str(venn.counts[area]), f"{100 * venn.share(area):.1f} %"
+        axes.text(x, y, count, ha="center", fontsize=17 * scale, color=LIGHT.ink, weight="bold")
+        axes.text(x, y + 16, share, ha="center", fontsize=12 * scale, color=LIGHT.muted)
+    out = io.BytesIO()
+    drawing.savefig(out, format="png", facecolor=LIGHT.ground)
+    return out.getvalue()
