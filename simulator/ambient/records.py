@@ -158,6 +158,7 @@ class NliRecord:
     Attributes:
         predicted: of the original pair; may be empty.
         readings: of each disambiguation of the example, in its order; None if they were not predicted.
+        reading_labels: the gold label of each disambiguation, aligned with `readings`.
     """
 
     id: str
@@ -166,6 +167,7 @@ class NliRecord:
     gold: LabelSet
     predicted: LabelSet
     readings: tuple[LabelSet, ...] | None = None
+    reading_labels: tuple[Label, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
