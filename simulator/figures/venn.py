@@ -1,7 +1,7 @@
 """Three overlapping circles with a count in each of the seven areas, for a page and for print.
 
 The circles are equally large: with three sets no circles have areas in proportion to all seven counts, so
-the numbers tell, and each area is tinted by its share.
+the numbers tell.
 """
 
 from __future__ import annotations
