@@ -262,6 +262,22 @@ async def test_who_declines_keeps_what_they_did_elsewhere(server):
     assert [one.state for one in server.reader.assignments(run_id="study-here")] == ["returned"]
 
 
+async def test_several_sets_ask_for_the_consent_once(server):
+    server.again([study(sets_per_participant=3, participants=24)])
+    episode = (await enter(server, "s", "sue")).episode_id
+    await take_part(server, episode)
+    for _ in range(2):
+        episode = (await server.sessions.next_set(episode)).episode_id
+        view = await server.sessions.view(episode, SEAT)
+        assert (view.stage, view.number, view.study) == ("trial", 0, True)
+        await take_part(server, episode)
+    assert [turn.payload["kind"] for turn in server.reader.turns(episode)] == ["answer", "comment"]
+    assert (await server.sessions.next_set(episode)).refusal == "done"
+    trials = trials_of_runs(server.reader, ["study-s"])
+    assert len({one.session_id for one in trials}) == 3
+    assert len({one.prompt_id for one in trials}) == 3
+
+
 @pytest.mark.parametrize("when", ["consent", "trial", "done"])
 async def test_withdrawing_erases(server, when):
     episode = (await enter(server, MULTIPLE, "zoe")).episode_id

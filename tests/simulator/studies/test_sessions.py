@@ -1,0 +1,394 @@
+"""Several sets per person, screening out, leaving and coming back, in a benchmark made up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Item, Turn, content_hash
+from simulator.errors import ConflictError, InputError, SeatError
+from simulator.seats import Reply
+from simulator.studies import Study, parse_cell
+from simulator.studies.cards import Entry
+from simulator.studies.sessions import StudySessions
+
+SEAT, WARDEN = "guesser", "warden"
+QUIZ, RIGHT = "quiz", "four"
+
+
+class Guessing:
+    """Consent and a quiz in a first set, then two guesses. Who says "crash" meets a seat that breaks."""
+
+    name = "guessing"
+    seats = (SEAT,)
+
+    def item_row(self, item: str) -> Item:
+        data = {"word": item}
+        return Item(hash=content_hash(data), benchmark=self.name, name=item, language="en", data=data)
+
+    def read_item(self, row: Item) -> str:
+        return str(row.data["word"])
+
+    def setup(self, kinds: Mapping[str, str]) -> Any:
+        return "H2L"
+
+    def rebuild(self, turns: Sequence[Turn]) -> list[str]:
+        return [turn.text for turn in turns]
+
+    def steps(self, live: Any) -> list[str]:
+        before = [] if live.episode.options.get("begun") else ["consent", QUIZ]
+        return [*before, "guess", "guess"]
+
+    async def advance(self, live: Any, state: list[str]) -> list[str]:
+        for step, said in zip(self.steps(live), state, strict=False):
+            if step == "consent" and said == "no":
+                raise SeatError("No consent.", SEAT)
+            if step == QUIZ and said != RIGHT:
+                raise SeatError("The quiz was not passed.", SEAT, code="screened_out")
+            if said == "crash":
+                raise SeatError("The warden said nothing that could be read.", WARDEN)
+        return state
+
+    def accept(self, live: Any, state: list[str], seat: str, reply: Reply) -> Turn:
+        step, number = self.steps(live)[len(state)], len(state)
+        if step == "consent" and reply.text not in ("yes", "no"):
+            raise SeatError("Say yes or no.", SEAT)
+        return Turn(
+            episode_id=live.episode.id,
+            number=number,
+            seat=SEAT,
+            text=reply.text,
+            payload={"kind": step},
+            key=reply.key,
+        )
+
+    def due(self, live: Any, state: list[str]) -> str | None:
+        return SEAT if len(state) < len(self.steps(live)) else None
+
+    def ending(self, live: Any, state: list[str]) -> Ending | None:
+        return None if self.due(live, state) else Ending(episode_id=live.episode.id, status="completed")
+
+    def view(
+        self, live: Any, state: list[str], seat: str, ending: Ending | None, warning: str | None
+    ) -> dict[str, Any]:
+        left = [] if ending else self.steps(live)[len(state) :]
+        return {"word": live.item, "number": len(state), "step": left[0] if left else "done"}
+
+    def replay(self, item: str, turns: Sequence[Turn], judgments: Any) -> list[str]:
+        return [item, *(turn.text for turn in turns)]
+
+    def score(self, item: str, turns: Sequence[Turn], judgments: Any) -> tuple[Any, ...]:
+        return ()
+
+    def seat_for(self, *given: Any) -> Any:
+        raise AssertionError("nobody but people plays")
+
+
+class GuessingSessions(StudySessions):
+    def study_cells(self, study: Study) -> list[tuple[str, ...]]:
+        return [parse_cell(name) for name in study.conditions]
+
+    def study_item(self, study: Study, cell: Any, seed: int, language: str) -> str:
+        return f"{cell[0]} in {language}"
+
+    def study_task(self, study: Study) -> str:
+        return "guess"
+
+    def study_options(self, study: Study, place: Any, *, begun: bool) -> dict[str, object]:
+        return {"cell": place.cell[0], "second": begun}
+
+    def study_languages(self, study: Study) -> Any:
+        return tuple(study.settings.get("languages", ["en"]))
+
+    def shows_result(self, study: Study) -> bool:
+        return study.id == "open"
+
+    def left(self, turns: Sequence[Turn]) -> Any:
+        return "screened_out" if turns[-1].payload["kind"] == QUIZ else "declined"
+
+
+def study(**more: Any) -> Study:
+    given = {
+        "id": "words",
+        "title": "Words",
+        "benchmark": "guessing",
+        "seat": SEAT,
+        "conditions": ["red", "blue", "green", "grey"],
+        "judgments_per_item": 2,
+        "sets_per_participant": 3,
+        "settings": {"languages": ["en", "zh"]},
+        "completion_codes": {"complete": "C", "screened_out": "S", "returned": "R"},
+    }
+    return Study.model_validate(given | more)
+
+
+class House:
+    """Sessions on one log; `again` is what a server is that was killed and started."""
+
+    def __init__(self, path: Path) -> None:
+        self.log = LogWriter(path, durable=False, group_seconds=0.0)
+        self.reader = LogReader(path)
+        self.again(study())
+
+    def again(self, *studies: Study) -> None:
+        def nothing(name: str) -> Any:
+            raise AssertionError(name)
+
+        room: Any = Guessing()
+        self.sessions = GuessingSessions(room, self.log, self.reader, nothing, studies=studies)
+
+    async def enter(self, who: str, study: str = "words", language: str = "en") -> Entry:
+        identity = {"PROLIFIC_PID": who}
+        return await self.sessions.enter(study, identity=identity, participant_key="k", language=language)
+
+    async def say(self, episode: str, *texts: str) -> dict[str, Any]:
+        for text in texts:
+            view = await self.sessions.view(episode, SEAT)
+            reply = Reply(text=text, key=f"{episode} {view['number']}")
+            view = await self.sessions.submit(episode, SEAT, reply, number=view["number"])
+        return dict(view)
+
+    async def first_set(self, who: str) -> str:
+        episode = (await self.enter(who)).episode_id
+        assert episode is not None
+        assert (await self.say(episode, "yes", RIGHT, "a", "b"))["step"] == "done"
+        return episode
+
+    def states(self, study: str = "words") -> list[str]:
+        return [row.state for row in self.reader.assignments(run_id=f"study-{study}")]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path / "log.sqlite")
+    yield house
+    house.reader.close()
+    house.log.close()
+
+
+async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
+    episode = await house.first_set("ann")
+    assert house.sessions.sets_done(episode) == (1, 3)
+    assert house.sessions.completion(episode).code == "C"
+    words = [(await house.sessions.view(episode, SEAT))["word"]]
+    for number in (2, 3):
+        entry = await house.sessions.next_set(episode)
+        assert await house.sessions.next_set(episode) == entry, "a double click"
+        assert (await house.enter("ann")).episode_id == entry.episode_id, "the link once more"
+        episode = entry.episode_id
+        assert episode is not None
+        view = await house.sessions.view(episode, SEAT)
+        assert view["step"] == "guess", "neither consent nor quiz again"
+        assert house.sessions.completion(episode) is None
+        options = house.reader.episode(episode).options
+        assert (options["begun"], options["second"], options["cell"]) == (True, True, view["word"].split()[0])
+        words.append(view["word"])
+        await house.say(episode, "a")
+        assert house.states()[-1] == "started"
+        await house.say(episode, "b")
+        assert house.sessions.sets_done(episode) == (number, 3)
+    assert len(dict.fromkeys(words)) == 3, "never two sets of one condition"
+    done = await house.sessions.next_set(episode)
+    assert (done.episode_id, done.refusal, done.completion.code) == (None, "done", "C")
+    assert (await house.enter("ann")).refusal == "done"
+    assert house.states() == ["completed"] * 3
+    assert len(house.reader.participants()) == 1
+
+
+async def test_the_first_sets_options(house: House) -> None:
+    episode = (await house.enter("ann", language="zh")).episode_id
+    row = house.reader.episode(episode)
+    assert {name: row.options[name] for name in ("study", "language", "place", "second")} == {
+        "study": True,
+        "language": "zh",
+        "place": 1,
+        "second": False,
+    }
+    assert "begun" not in row.options
+    assert (await house.sessions.view(episode, SEAT))["word"].endswith(" in zh")
+    await house.say(episode, "yes", RIGHT, "a", "b")
+    following = (await house.sessions.next_set(episode)).episode_id
+    assert house.reader.episode(following).options["language"] == "zh"
+
+
+async def test_a_language_that_the_study_has_not(house: House) -> None:
+    house.again(study(settings={"languages": ["zh"]}))
+    episode = (await house.enter("ann", language="en")).episode_id
+    assert house.reader.episode(episode).options["language"] == "zh"
+
+
+async def test_nothing_is_left(house: House) -> None:
+    house.again(study(conditions=["red", "blue"], judgments_per_item=1))
+    first = await house.first_set("ann")
+    assert (await house.enter("bob")).episode_id is not None
+    entry = await house.sessions.next_set(first)
+    assert (entry.refusal, entry.completion.code) == ("full", "C")
+    assert (await house.enter("cem")).refusal == "full"
+    assert (await house.enter("cem")).completion is None
+
+
+async def test_one_set_is_one_set(house: House) -> None:
+    house.again(study(sets_per_participant=1))
+    episode = await house.first_set("ann")
+    entry = await house.sessions.next_set(episode)
+    assert (entry.refusal, entry.completion.code) == ("taken", "C")
+    assert (await house.enter("ann")).refusal == "taken"
+    assert house.sessions.sets_done(episode) == (1, 1)
+
+
+async def test_a_set_that_is_not_done_is_the_next_one(house: House) -> None:
+    episode = (await house.enter("ann")).episode_id
+    await house.say(episode, "yes")
+    assert (await house.sessions.next_set(episode)).episode_id == episode
+
+
+async def test_who_fails_the_quiz_is_screened_out(house: House) -> None:
+    free = house.sessions.studies()[0].places_left
+    episode = (await house.enter("ann")).episode_id
+    assert (await house.say(episode, "yes", "five"))["step"] == "done"
+    assert house.states() == ["screened_out"]
+    assert house.sessions.completion(episode).outcome == "screened_out"
+    assert house.sessions.completion(episode).code == "S"
+    assert house.sessions.studies()[0].places_left == free
+    entry = await house.enter("ann")
+    assert (entry.refusal, entry.completion.code) == ("taken", "S")
+    assert (await house.sessions.next_set(episode)).refusal == "taken"
+    assert [turn.text for turn in house.reader.turns(episode)] == ["yes", "five"], "kept: it is paid"
+
+
+async def test_who_declines_is_erased(house: House) -> None:
+    episode = (await house.enter("ann")).episode_id
+    await house.say(episode, "no")
+    assert house.states() == ["withdrawn"]
+    assert house.reader.identities() == []
+    assert house.sessions.completion(episode).code == "R"
+
+
+async def test_whom_a_model_fails_leaves_with_what_they_did(house: House) -> None:
+    episode = (await house.enter("ann")).episode_id
+    await house.say(episode, "yes", RIGHT, "crash")
+    assert house.states() == ["returned"]
+    assert [turn.text for turn in house.reader.turns(episode)] == ["yes", RIGHT, "crash"]
+    assert house.sessions.completion(episode).code == "R"
+
+
+@pytest.mark.parametrize("when", ["between", "within", "from the set before"])
+async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
+    first = await house.first_set("ann")
+    second = first
+    if when != "between":
+        second = (await house.sessions.next_set(first)).episode_id
+        await house.say(second, "something telling")
+    await house.sessions.withdraw(first if when == "from the set before" else second)
+    said = [turn.text for episode in (first, second) for turn in house.reader.turns(episode)]
+    assert set(said) == {"[erased]"}
+    assert {place.state for place in house.sessions._desks["words"].ledger()} == {"withdrawn"}
+    assert house.reader.identities() == []
+    assert house.sessions.sets_done(first) == (0, 3)
+    assert (await house.sessions.next_set(first)).refusal == "taken"
+    assert (await house.enter("ann")).refusal == "taken"
+    view = await house.sessions.view(second, SEAT)
+    assert view["step"] == "done"
+    late = Reply(text="more", key="late")
+    with pytest.raises(ConflictError):
+        await house.sessions.submit(second, SEAT, late, number=view["number"])
+
+
+async def test_withdrawing_ends_what_is_open_in_another_study(house: House) -> None:
+    house.again(study(), study(id="other", exclude=[]), study(id="open", exclude=[]))
+    other = (await house.enter("ann", "other")).episode_id
+    await house.say(other, "yes")
+    here = (await house.enter("ann", "open")).episode_id
+    await house.sessions.withdraw(here)
+    assert house.reader.ending(other).status == "aborted"
+    with pytest.raises(ConflictError):
+        await house.sessions.submit(other, SEAT, Reply(text=RIGHT, key="late"), number=1)
+    assert house.sessions.completion(other).outcome == "returned"
+
+
+async def test_a_server_killed_at_the_end_of_a_set(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(self: Any, episode: Any) -> None:
+        pass
+
+    episode = (await house.enter("ann")).episode_id
+    with monkeypatch.context() as patch:
+        patch.setattr(GuessingSessions, "_settle", nothing)
+        await house.say(episode, "yes", RIGHT, "a", "b")
+    assert house.states() == ["started"]
+    entry = await house.enter("ann")
+    assert house.states() == ["completed", "reserved"]
+    assert entry.episode_id not in (None, episode)
+    with monkeypatch.context() as patch:
+        patch.setattr(GuessingSessions, "_settle", nothing)
+        await house.say(entry.episode_id, "a", "b")
+    third = await house.sessions.next_set(entry.episode_id)
+    assert house.states() == ["completed", "completed", "reserved"]
+    assert third.episode_id not in (None, episode, entry.episode_id)
+
+
+async def test_who_lost_the_place_before_beginning_can_come_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.again(study(conditions=["red"], judgments_per_item=1, sets_per_participant=1))
+    lost = (await house.enter("late")).episode_id
+    later = datetime.now(UTC) + timedelta(hours=2)
+    monkeypatch.setattr(house.sessions._desks["words"], "_clock", lambda: later)
+    other = (await house.enter("next")).episode_id
+    with pytest.raises(ConflictError):
+        await house.say(lost, "yes")
+    assert (await house.enter("late")).refusal == "full"
+    await house.sessions.withdraw(other)
+    again = (await house.enter("late")).episode_id
+    assert again not in (None, lost)
+    await house.say(again, "yes", RIGHT, "a", "b")
+    assert house.sessions.completion(again).code == "C"
+    assert (await house.sessions.view(lost, SEAT))["step"] == "done"
+    assert house.sessions.completion(again).code == "C"
+
+
+async def test_what_is_shown_in_the_end(house: House) -> None:
+    house.again(study(), study(id="open"))
+    hidden = await house.first_set("ann")
+    with pytest.raises(ConflictError, match="does not show"):
+        await house.sessions.replay(hidden, SEAT)
+    shown = (await house.enter("bob", "open")).episode_id
+    with pytest.raises(ConflictError):
+        await house.sessions.replay(shown, SEAT)
+    await house.say(shown, "yes", RIGHT, "a", "b")
+    assert (await house.sessions.replay(shown, SEAT))[1:] == ["yes", RIGHT, "a", "b"]
+    broken = (await house.enter("cem", "open")).episode_id
+    await house.say(broken, "yes", "five")
+    with pytest.raises(ConflictError, match="not done to its end"):
+        await house.sessions.replay(broken, SEAT)
+
+
+async def test_a_changed_study_gives_no_further_set(house: House) -> None:
+    episode = await house.first_set("ann")
+    house.again(study(title="Other words"))
+    assert (await house.sessions.next_set(episode)).refusal == "closed"
+
+
+async def test_free_play_has_no_sets(house: House) -> None:
+    episode = await house.sessions.start_item("red", {SEAT: "person"}, {"begun": True})
+    for call in (house.sessions.next_set, house.sessions.withdraw):
+        with pytest.raises(InputError, match="no episode of a study"):
+            await call(episode)
+    with pytest.raises(InputError, match="no episode of a study"):
+        house.sessions.sets_done(episode)
+    await house.say(episode, "a", "b")
+    assert house.sessions.completion(episode) is None
+    assert (await house.sessions.replay(episode, SEAT)) == ["red", "a", "b"]
+
+
+def test_cards(house: House) -> None:
+    pay = {"amount": 0.4, "currency": "USD", "minutes": 2}
+    house.again(study(pay=pay), study(id="open", participants=5, judgments_per_item=None))
+    first, second = house.sessions.studies()
+    assert (first.benchmark, first.task, first.sets, first.pay) == ("guessing", "guess", 3, "0.40 USD")
+    assert (first.places_left, second.places_left, second.pay, second.minutes) == (8, 5, "", 0.0)
+    assert (first.languages, first.builtin) == (("en", "zh"), False)
