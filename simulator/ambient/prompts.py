@@ -1,0 +1,175 @@
+"""The prompt of test 1: an instruction, four worked examples, the item (spec 6.2).
+
+The instruction is a template, ``personas/ambient/generate_context`` or ``generate_claim``; its English text
+is that of the published prompts. Everything after it is fixed here, byte for byte as published, since what
+a model writes is read by the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from personas.templates import Rendered, render
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.items import GenerateItem, InstructionText
+from simulator.ambient.labels import SIDES, VERBALIZERS, Label, Side
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+
+SHOTS: Final = 4
+_PARTS: Final[dict[Side, str]] = {"premise": "context", "hypothesis": "claim"}
+_SLIP: Final = ("affects whether its correctness", "affects whether it is correct")
+_QUESTION: Final = "Given the context alone, is this claim true, false, or inconclusive?"
+_HEAD: Final = "Context: {premise}\nClaim: {hypothesis} " + _QUESTION + "\n{bridge}\n"
+_BLOCK: Final = re.compile(
+    rf"Context: (?P<premise>.*)\nClaim: (?P<hypothesis>.*) {re.escape(_QUESTION)}\n"
+    r"(?P<bridge>.*)\n?(?P<readings>(?:\d+\. .*\n?)*)"
+)
+_READING: Final = re.compile(r"\d+\. (?P<rewrite>.*) (?P<verdict>Then the claim is \w+\.)")
+_LABELS: Final[dict[str, Label]] = {text: label for label, text in VERBALIZERS.items()}
+
+
+def instruction(side: Side, which: InstructionText = "published", *, language: str = "en") -> Rendered:
+    """The first paragraph, with the version of its template.
+
+    Args:
+        side: the ambiguous one.
+        which: with the published prompts' slip of grammar (where the claim is ambiguous), or as the paper
+            prints it.
+        language: of the instruction; the rest of a prompt is English like the data.
+
+    Raises:
+        TemplateError: if the template is missing or malformed.
+    """
+    found = render(f"ambient/generate_{_PARTS[side]}", language, {})
+    return found if which == "published" else replace(found, text=found.text.replace(*_SLIP))
+
+
+def bridge(side: Side) -> str:
+    """The line after which the interpretations are listed."""
+    return f"We don't know, because the {_PARTS[side]} can be interpreted in many different ways:"
+
+
+def question(example: Example, side: Side) -> str:
+    """An example's context, claim and bridge, each on a line, with a line feed after the last."""
+    return _HEAD.format(premise=example.premise, hypothesis=example.hypothesis, bridge=bridge(side))
+
+
+def worked_example(example: Example, side: Side) -> str:
+    """An example with all its readings, in the order of the dataset."""
+    readings = (
+        f"{number}. {one.sentence(side)} {VERBALIZERS[one.label]}"
+        for number, one in enumerate(example.disambiguations, start=1)
+    )
+    return question(example, side) + "\n".join(readings)
+
+
+def prompt(item: GenerateItem, *, language: str = "en") -> str:
+    """The whole text to be continued. It ends after the bridge's line feed, before any ``1.``.
+
+    Raises:
+        TemplateError: if the template of the instruction is missing or malformed.
+    """
+    first = instruction(item.side, item.instruction, language=language).text
+    worked = (worked_example(shot, item.side) for shot in item.shots)
+    return "\n\n".join((first, *worked, question(item.example, item.side)))
+
+
+def generate_items(
+    examples: Iterable[Example],
+    *,
+    seed: int,
+    shots: int = SHOTS,
+    instruction: InstructionText = "published",
+) -> tuple[GenerateItem, ...]:
+    """An item for every example of which exactly one side is ambiguous.
+
+    The worked examples of each are drawn anew, without replacement, from the *other* examples given that are
+    ambiguous on the same side alone; the draw depends on `seed` and the example's id only.
+
+    Raises:
+        InputError: if there are fewer others than `shots`.
+    """
+    chosen = tuple(example for example in examples if example.xor)
+    pools = {side: [example for example in chosen if example.flagged(side)] for side in SIDES}
+    return tuple(_item(example, pools, seed, shots, instruction) for example in chosen)
+
+
+def _item(
+    example: Example, pools: dict[Side, list[Example]], seed: int, shots: int, which: InstructionText
+) -> GenerateItem:
+    side = example.sides[0]
+    others = [other for other in pools[side] if other.id != example.id]
+    if len(others) < shots:
+        raise InputError(
+            f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
+            f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
+        )
+    drawn = Random(derive_seed(seed, example.id)).sample(others, shots)
+    return GenerateItem(id=example.id, example=example, side=side, shots=tuple(drawn), instruction=which)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPrompt:
+    """What a prompt's text says.
+
+    Attributes:
+        instruction: its first paragraph.
+        side: the ambiguous one.
+        shots: the worked examples, with empty ids.
+        example: the item, without readings.
+    """
+
+    instruction: str
+    side: Side
+    shots: tuple[Example, ...]
+    example: Example
+
+
+def read_prompt(text: str) -> ReadPrompt:
+    """The parts of a published prompt.
+
+    Raises:
+        InputError: names the paragraph that is not as `prompt` writes it.
+    """
+    first, *blocks = text.split("\n\n")
+    if not blocks:
+        raise InputError("the prompt has one paragraph; worked examples and an item should follow it")
+    read = [_block(block, number) for number, block in enumerate(blocks, start=2)]
+    side = read[-1].sides[0]
+    return ReadPrompt(first, side, tuple(read[:-1]), read[-1])
+
+
+def _block(block: str, number: int) -> Example:
+    found = _BLOCK.fullmatch(block)
+    sides = [side for side in SIDES if found and found["bridge"] == bridge(side)]
+    if found is None or not sides:
+        raise InputError(f"paragraph {number} of the prompt is no example")
+    premise, hypothesis = found["premise"], found["hypothesis"]
+    pairs = _readings([line for line in found["readings"].split("\n") if line], number)
+    return Example(
+        id="",
+        premise=premise,
+        hypothesis=hypothesis,
+        premise_ambiguous=sides[0] == "premise",
+        hypothesis_ambiguous=sides[0] == "hypothesis",
+        labels=frozenset(label for _, label in pairs),
+        disambiguations=tuple(
+            Disambiguation(text, hypothesis, label)
+            if sides[0] == "premise"
+            else Disambiguation(premise, text, label)
+            for text, label in pairs
+        ),
+    )
+
+
+def _readings(lines: Sequence[str], number: int) -> list[tuple[str, Label]]:
+    found = [_READING.fullmatch(line) for line in lines]
+    pairs = [(one["rewrite"], _LABELS[one["verdict"]]) for one in found if one and one["verdict"] in _LABELS]
+    if len(pairs) != len(lines):
+        raise InputError(f"paragraph {number} of the prompt has a reading without a verdict")
+    return pairs
