@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -210,3 +213,24 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
             yield number, f"is not JSON: {problem}{column}"
         else:
             yield number, value if isinstance(value, dict) else "is not an object"
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> None:
+    """Write lines of text; the file is there whole or not at all.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    path = Path(path)
+    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        os.replace(draft, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    finally:
+        # Where the draft could not be made there is nothing to remove.
+        with suppress(OSError):
+            draft.unlink()

@@ -15,10 +15,7 @@ Ours are written as JSON lines, always the same bytes for the same items.
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +26,7 @@ from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, promp
 from simulator.ambibench.rows import item_record, read_item
 from simulator.ambibench.trials import Item, trials
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 from trees.faults import Fault, Severity
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
@@ -103,27 +101,6 @@ def write_items(path: str | Path, items: Iterable[Item]) -> None:
         InputError: if it cannot be written.
     """
     write_lines(path, map(item_line, items))
-
-
-def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write lines of text; the file is there whole or not at all.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    path = Path(path)
-    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        os.replace(draft, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    finally:
-        # Where the draft could not be made there is nothing to remove.
-        with suppress(OSError):
-            draft.unlink()
 
 
 def item_line(item: Item) -> str:

@@ -15,7 +15,7 @@ from rich.table import Table
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
-from simulator.ambibench.files import finetuning_line, item_line, item_text, write_lines
+from simulator.ambibench.files import finetuning_line, item_line, item_text
 from simulator.ambibench.generation import Control, Design, Question, Spelling
 from simulator.ambibench.generation.settings import LENGTH
 from simulator.ambibench.instructions import LocationWord
@@ -25,6 +25,7 @@ from simulator.ambibench.stats_command import SeedOption, patience
 from simulator.ambibench.stats_table import cells_table
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 Form = Literal["jsonl", "openai", "text"]
 _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {

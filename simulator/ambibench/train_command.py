@@ -15,12 +15,13 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambibench.data import BUILTIN, Draw, load_items
 from simulator.ambibench.features import Pair, Variant
-from simulator.ambibench.files import finetuning_line, write_lines
+from simulator.ambibench.files import finetuning_line
 from simulator.ambibench.generation import Control
 from simulator.ambibench.learn.config import Method, TrainConfig
 from simulator.ambibench.learn.hosted import submit
 from simulator.ambibench.run_command import evaluate_fold
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of
 from simulator.runner.progress import updates_bar
 

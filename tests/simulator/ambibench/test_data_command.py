@@ -12,7 +12,7 @@ import pytest
 from simulator import datasets
 from simulator.ambibench.data import Draw, load_items
 from simulator.ambibench.data_command import add_ambibench, check_items, find_items, register
-from simulator.ambibench.files import finetuning_line, write_items, write_lines
+from simulator.ambibench.files import finetuning_line, write_items
 from simulator.ambibench.generation import (
     generate_aws,
     generate_finetune,
@@ -22,6 +22,7 @@ from simulator.ambibench.generation import (
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.setting_rules import setting_findings
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
 PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"

@@ -1,0 +1,133 @@
+"""Files of examples with kinds of ambiguity (spec 1.3).
+
+Their rows are older than the dataset and some are not whole: the hypothesis, the labels, and the labels of
+disambiguations may be null. Disambiguations are a text that holds a list in Python's notation.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simulator.ambient.labels import LABELS, Category, Label, LabelSet, format_labels
+from simulator.ambient.rows import read_categories, read_labels
+from simulator.errors import InputError
+from simulator.jsonlines import Read, Row, read_lines, write_lines
+
+
+class Rewrite(NamedTuple):
+    """A disambiguation that need not be whole; None for what is not there."""
+
+    premise: str
+    hypothesis: str | None
+    label: Label | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryRecord:
+    """An example with its kinds of ambiguity.
+
+    Attributes:
+        id: with a suffix, ``_g`` (generated) or ``_c`` (curated); not that of the dataset.
+        hypothesis: None if there is none.
+        labels: empty if there are none.
+        rewrites: the disambiguations.
+        categories: in the order of the file.
+    """
+
+    id: str
+    premise: str
+    hypothesis: str | None
+    premise_ambiguous: bool
+    hypothesis_ambiguous: bool
+    labels: LabelSet
+    rewrites: tuple[Rewrite, ...]
+    categories: tuple[Category, ...]
+
+
+def read_categories_file(path: str | Path) -> Read[CategoryRecord]:
+    """The good rows of a file; the others are faults.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, read_category_row)
+
+
+def read_category_row(row: Row) -> CategoryRecord:
+    """A row of such a file.
+
+    Raises:
+        FieldError: names the field that is missing or wrong.
+    """
+    row.parsed("category", _not_none)
+    rewrites = Row({"disambiguations": row.parsed("disambiguations", _literal)}, row.where)
+    return CategoryRecord(
+        id=row.key("id"),
+        premise=row.text("premise"),
+        hypothesis=_text_or_none(row, "hypothesis"),
+        premise_ambiguous=row.flag("premise_ambiguous"),
+        hypothesis_ambiguous=row.flag("hypothesis_ambiguous"),
+        labels=frozenset() if row.get("labels", "") is None else read_labels(row, "labels"),
+        rewrites=tuple(map(_rewrite, rewrites.rows("disambiguations"))),
+        categories=read_categories(row),
+    )
+
+
+def write_categories_file(path: str | Path, records: Iterable[CategoryRecord]) -> None:
+    """Write rows as published; the same records give the same bytes.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    write_lines(path, map(category_line, records))
+
+
+def category_line(record: CategoryRecord) -> str:
+    """The record as a line of JSON, without blanks, as published."""
+    rewrites = [
+        {"premise": one.premise, "hypothesis": one.hypothesis, "label": one.label} for one in record.rewrites
+    ]
+    data = {
+        "id": record.id,
+        "premise": record.premise,
+        "hypothesis": record.hypothesis,
+        "category": ", ".join(record.categories),
+        "premise_ambiguous": record.premise_ambiguous,
+        "hypothesis_ambiguous": record.hypothesis_ambiguous,
+        "labels": format_labels(record.labels) or None,
+        "disambiguations": repr(rewrites),
+    }
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rewrite(row: Row) -> Rewrite:
+    label = None if row.get("label", "") is None else row.one_of("label", LABELS)
+    return Rewrite(row.text("premise"), _text_or_none(row, "hypothesis"), label)
+
+
+def _text_or_none(row: Row, name: str) -> str | None:
+    return None if row.get(name, "") is None else row.text(name)
+
+
+def _not_none(value: Any) -> Any:
+    if value is None:
+        raise InputError("names no kind of ambiguity")
+    return value
+
+
+def _literal(value: Any) -> list[Any]:
+    """A list in Python's notation, which is read and never run."""
+    if not isinstance(value, str):
+        raise InputError("not a text that holds a list in Python's notation")
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise InputError("a text that holds no list in Python's notation") from error
+    if not isinstance(found, list):
+        raise InputError(f"a text that holds {type(found).__name__}, not a list, in Python's notation")
+    return found

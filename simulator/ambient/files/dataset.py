@@ -1,0 +1,68 @@
+"""Files of the dataset: JSON lines as published, and ours with some fields more (spec 1.1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from simulator.ambient.examples import Example
+from simulator.ambient.rows import example_record, read_example
+from simulator.ambient.rules import findings
+from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
+from trees.faults import Fault
+
+
+def read_dataset(path: str | Path) -> Read[Example]:
+    """The good rows of a file; the others, and ids that occur again, are faults.
+
+    A row is good if it can be read and does not contradict itself; what merely deserves a look is no
+    fault here (see `simulator.ambient.rules` for both).
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return once_each(path, read_lines(path, read_checked))
+
+
+def read_checked(row: Row) -> Example:
+    """An example that does not contradict itself.
+
+    Raises:
+        FieldError: names the field that is wrong.
+    """
+    example = read_example(row)
+    for finding in findings(example):
+        if finding.severity == "error":
+            raise FieldError(finding.message)
+    return example
+
+
+def once_each(path: str | Path, read: Read[Example]) -> Read[Example]:
+    """Rows whose id occurred before become faults."""
+    first: dict[str, int] = {}
+    faults: list[Fault] = []
+    kept: list[tuple[Example, int]] = []
+    for example, line in zip(read.rows, read.lines, strict=True):
+        if example.id in first:
+            message = f"id: the row in line {first[example.id]} has the same"
+            faults.append(Fault(str(path), example.id, line, "id", message))
+        else:
+            first[example.id] = line
+            kept.append((example, line))
+    rows, lines = tuple(one for one, _ in kept), tuple(line for _, line in kept)
+    return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+
+
+def write_dataset(path: str | Path, examples: Iterable[Example]) -> None:
+    """Write examples as published; the same examples give the same bytes.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    write_lines(path, map(dataset_line, examples))
+
+
+def dataset_line(example: Example) -> str:
+    """The example as a line of JSON, without blanks, as published."""
+    return json.dumps(example_record(example), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,129 @@
+"""Files of a folder that hold parts of one dataset: all of it, its two splits, kinds of ambiguity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from simulator.ambient.examples import Example
+from simulator.ambient.files.categories import CategoryRecord
+from simulator.ambient.labels import Category
+from simulator.ambient.rows import SPLITS
+from simulator.jsonlines import Read
+from trees.faults import Fault
+
+# Fields that must be the same wherever an id stands; the others may stand in one file alone.
+_COMMON: Final = (
+    *("premise", "hypothesis", "premise_ambiguous", "hypothesis_ambiguous"),
+    *("labels", "disambiguations"),
+)
+_OWN: Final = ("meta", "categories", "distractors")
+
+
+class Place(NamedTuple):
+    """Where a row stands."""
+
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What several files hold together.
+
+    Attributes:
+        examples: by id, in the order in which they first occur.
+        splits: the ids of each split, in the order of its own file.
+        faults: where files contradict each other.
+    """
+
+    examples: Mapping[str, Example]
+    splits: Mapping[str, tuple[str, ...]]
+    faults: tuple[Fault, ...]
+
+
+def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
+    """One dataset out of its files, of which ``dev`` and ``test`` are named after their split.
+
+    A fault: rows of one id that differ, an id in both splits, and a row that is in the file of all
+    (its name ends in ``full``) and in neither split, or the other way round.
+    """
+    examples: dict[str, Example] = {}
+    places: dict[str, Place] = {}
+    splits: dict[str, dict[str, None]] = {split: {} for split in SPLITS}
+    faults: list[Fault] = []
+    for file, read in reads.items():
+        for row, line in zip(read.rows, read.lines, strict=True):
+            example = replace(row, split=file.stem) if file.stem in SPLITS and not row.split else row
+            known = examples.get(example.id)
+            problem = "" if known is None else _contradiction(known, example)
+            if problem:
+                where = f"{places[example.id].file.name}:{places[example.id].line}"
+                code, message = problem.split(" ", 1)
+                faults.append(Fault(str(file), example.id, line, code, f"{message} ({where})"))
+                continue
+            examples[example.id] = example if known is None else _together(known, example)
+            places.setdefault(example.id, Place(file, line))
+            if example.split:
+                splits[example.split][example.id] = None
+    faults += _uncovered(reads)
+    return Merged(examples, {split: tuple(ids) for split, ids in splits.items()}, tuple(faults))
+
+
+def with_categories(examples: Iterable[Example], annotated: Iterable[CategoryRecord]) -> Iterator[Example]:
+    """Examples with the kinds of ambiguity of those annotated rows that have the same two sentences.
+
+    Ids do not tell: annotated files have ids of their own, and some of their pairs are out of date (1.3).
+    """
+    categories: dict[tuple[str, str | None], tuple[Category, ...]] = {
+        (one.premise, one.hypothesis): one.categories for one in annotated
+    }
+    for example in examples:
+        found = categories.get((example.premise, example.hypothesis))
+        yield replace(example, categories=found) if found and not example.categories else example
+
+
+def _contradiction(known: Example, other: Example) -> str:
+    """Code and message of what two rows of one id disagree about; empty if nothing."""
+    for field in _COMMON:
+        if getattr(known, field) != getattr(other, field):
+            return f"differs {field}: not what another file says of the same id"
+    for field in _OWN:
+        mine, its = getattr(known, field), getattr(other, field)
+        if mine and its and mine != its:
+            return f"differs {field}: not what another file says of the same id"
+    if known.split and other.split and known.split != other.split:
+        return f"split split: {other.split}, but the same id stands in {known.split}, too"
+    return ""
+
+
+def _together(known: Example, other: Example) -> Example:
+    return replace(
+        known,
+        split=known.split or other.split,
+        meta=known.meta or other.meta,
+        categories=known.categories or other.categories,
+        distractors=known.distractors or other.distractors,
+    )
+
+
+def _uncovered(reads: Mapping[Path, Read[Example]]) -> Iterator[Fault]:
+    by_stem = {file.stem: file for file in reads}
+    whole = [file for file in reads if file.stem.endswith("full")]
+    if len(whole) != 1 or not all(split in by_stem for split in SPLITS):
+        return
+    parts = [by_stem[split] for split in SPLITS]
+    yield from _missing(whole, reads, parts, "id: stands in none of " + ", ".join(p.name for p in parts))
+    yield from _missing(parts, reads, whole, f"id: does not stand in {whole[0].name}")
+
+
+def _missing(
+    files: Sequence[Path], reads: Mapping[Path, Read[Example]], others: Sequence[Path], message: str
+) -> Iterator[Fault]:
+    held = {example.id for file in others for example in reads[file].rows}
+    for file in files:
+        for example, line in zip(reads[file].rows, reads[file].lines, strict=True):
+            if example.id not in held:
+                yield Fault(str(file), example.id, line, "cover", message)
