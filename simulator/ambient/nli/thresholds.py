@@ -96,7 +96,7 @@ def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
 def tuned_intervals(
     values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "all"
 ) -> dict[Label, tuple[float, float]]:
-    """For each label the interval between two dev predictions with the best F1; of equally good ones the first.
+    """For each label the interval between two dev predictions with the best F1; of equal ones the first.
 
     Args:
         values: one a pair, shape (examples,).
@@ -116,9 +116,7 @@ def tuned_intervals(
         )
     truth = _truth(gold)
     inside = _between(values, values)
-    return {
-        label: _interval(values, truth[:, place], inside, allowed) for place, label in enumerate(LABELS)
-    }
+    return {label: _interval(values, truth[:, place], inside, allowed) for place, label in enumerate(LABELS)}
 
 
 def _interval(values: Floats, truth: Bools, inside: Floats, allowed: Bools) -> tuple[float, float]:
