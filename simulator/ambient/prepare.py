@@ -1,0 +1,118 @@
+"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Final
+
+from simulator.ambient.examples import Example
+from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, NliItem, TrueFalseItem
+from simulator.ambient.labels import Label, Side
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+
+CANDIDATES: Final = 3
+_NAMED: Final = 5
+Distractors = Mapping[tuple[str, Side], str]
+"""By id of the example and side."""
+
+
+def crowd_items(
+    examples: Iterable[Example], *, seed: int, distractors: Distractors | None = None
+) -> tuple[CrowdItem, ...]:
+    """The examples of which exactly one side is ambiguous, each with three candidates in a drawn order.
+
+    Two readings get a distractor, three get none, and of four three are drawn. The readings are shuffled
+    and the distractor's slot is drawn uniformly, for each example from the seed and its id alone.
+
+    Args:
+        examples: others than those are left out.
+        seed: of the drawing.
+        distractors: go before the examples' own.
+
+    Raises:
+        InputError: if no such example is there, or distractors are missing or are readings; names them.
+    """
+    fit = [example for example in examples if example.xor]
+    if not fit:
+        raise InputError("no example has exactly one ambiguous side: there is nothing for crowdworkers")
+    found = {example.id: _distractor(example, distractors or {}) for example in fit}
+    missing = [one for one in fit if len(_readings(one)) < CANDIDATES and not found[one.id]]
+    if missing:
+        raise InputError(
+            f"{_ids(missing)}: no distractor for the ambiguous side; give the examples a field "
+            '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it'
+        )
+    wrong = [one for one in fit if found[one.id] in (one.sentence(one.sides[0]), *one.rewrites(one.sides[0]))]
+    if wrong:
+        raise InputError(f"{_ids(wrong)}: the distractor is the ambiguous sentence or one of its readings")
+    return tuple(_crowd_item(example, seed, found[example.id]) for example in fit)
+
+
+def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:
+    """All examples, for linguists; pairs that nobody has annotated will do."""
+    return tuple(AnnotateItem(id=example.id, example=example) for example in examples)
+
+
+def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
+    """Every flagged sentence with its distinct rewrites; an example with both sides flagged gives two."""
+    return tuple(
+        TrueFalseItem(
+            id=f"{example.id}.{side}",
+            example_id=example.id,
+            side=side,
+            sentence=example.sentence(side),
+            rewrites=example.rewrites(side),
+        )
+        for example in examples
+        for side in example.sides
+    )
+
+
+def nli_items(examples: Iterable[Example]) -> tuple[NliItem, ...]:
+    """All examples, with their disambiguations.
+
+    Raises:
+        InputError: if some have no labels to compare with; names them.
+    """
+    examples = tuple(examples)
+    unlabelled = [example for example in examples if not example.labels]
+    if unlabelled:
+        raise InputError(f"{_ids(unlabelled)}: no labels, so no prediction can be right or wrong")
+    return tuple(NliItem(id=example.id, example=example) for example in examples)
+
+
+def _crowd_item(example: Example, seed: int, distractor: str) -> CrowdItem:
+    side = example.sides[0]
+    random = Random(derive_seed(seed, "crowd", example.id))
+    candidates = [Candidate(text, label) for text, label in _readings(example).items()]
+    random.shuffle(candidates)
+    del candidates[CANDIDATES:]
+    if len(candidates) < CANDIDATES:
+        candidates.insert(random.randrange(CANDIDATES), Candidate(distractor, None))
+    return CrowdItem(
+        id=f"{example.id}.{side}",
+        example_id=example.id,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        side=side,
+        candidates=tuple(candidates),
+        gold=example.labels,
+    )
+
+
+def _readings(example: Example) -> dict[str, Label]:
+    """Distinct rewrites of the one ambiguous side with their labels."""
+    return {one.sentence(example.sides[0]): one.label for one in example.disambiguations}
+
+
+def _distractor(example: Example, given: Distractors) -> str:
+    side = example.sides[0]
+    return given.get((example.id, side)) or example.distractors.get(side, "")
+
+
+def _ids(examples: Sequence[Example]) -> str:
+    more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""
+    ids = ", ".join(one.id for one in examples[:_NAMED])
+    return f"example{'s' if len(examples) > 1 else ''} {ids}{more}"
