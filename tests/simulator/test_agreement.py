@@ -36,7 +36,7 @@ def slow_kappa(counts: Sequence[Sequence[int]]) -> float:
     agreed = [(sum(c * c for c in row) - n) / (n * (n - 1)) for row in counts]
     shares = [sum(column) / (n * subjects) for column in zip(*counts, strict=True)]
     chance = sum(share * share for share in shares)
-    return (sum(agreed) / subjects - chance) / (1 - chance)
+    return float((sum(agreed) / subjects - chance) / (1 - chance))
 
 
 def slow_alpha(units: Sequence[Sequence[Hashable]], distance: Any) -> float:

@@ -1,0 +1,78 @@
+"""Which words a rewrite adds to a sentence and takes away, for highlighting (spec 3, 4).
+
+Words and punctuation marks are compared; the white space behind one goes with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Final, Literal, NamedTuple
+
+Change = Literal["same", "added", "removed"]
+_TOKEN: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+
+
+class Piece(NamedTuple):
+    """A part of a sentence: of both (``same``), of the original alone (``removed``), or of the rewrite."""
+
+    text: str
+    change: Change
+
+
+class _Word(NamedTuple):
+    """A word or punctuation mark, and the white space behind it."""
+
+    text: str
+    space: str
+
+
+def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
+    """The two sentences in one: neighbours differ in `Piece.change`, removed words stand before added ones.
+
+    The pieces that are not ``added`` make up the original, to the letter; those that are not ``removed`` the
+    rewrite.
+    """
+    (one, old), (other, new) = _words(original), _words(rewrite)
+    matcher = SequenceMatcher(None, [w.text for w in old], [w.text for w in new], autojunk=False)
+    pieces = list(_both(one, other))
+    for kind, start, end, begin, stop in matcher.get_opcodes():
+        if kind == "equal":
+            for before, after in zip(old[start:end], new[begin:stop], strict=True):
+                pieces += [Piece(before.text, "same"), *_both(before.space, after.space)]
+        else:
+            pieces.append(Piece(_joined(old[start:end]), "removed"))
+            pieces.append(Piece(_joined(new[begin:stop]), "added"))
+    return tuple(_merged(pieces))
+
+
+def _words(text: str) -> tuple[str, list[_Word]]:
+    """The white space that a text begins with, and its words."""
+    spans = [found.span() for found in _TOKEN.finditer(text)]
+    begins = [begin for begin, _ in spans] + [len(text)]
+    words = [_Word(text[a:b], text[b:nxt]) for (a, b), nxt in zip(spans, begins[1:], strict=True)]
+    return text[: begins[0]], words
+
+
+def _both(before: str, after: str) -> Iterator[Piece]:
+    if before == after:
+        yield Piece(before, "same")
+    else:
+        yield from (Piece(before, "removed"), Piece(after, "added"))
+
+
+def _joined(words: Iterable[_Word]) -> str:
+    return "".join(word.text + word.space for word in words)
+
+
+def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Neighbours of one kind made one; between two ``same`` the removed come before the added."""
+    some = [piece for piece in pieces if piece.text]
+    for same, group in groupby(some, key=lambda piece: piece.change == "same"):
+        members = list(group)
+        kinds: tuple[Change, ...] = ("same",) if same else ("removed", "added")
+        for kind in kinds:
+            if text := "".join(piece.text for piece in members if piece.change == kind):
+                yield Piece(text, kind)
