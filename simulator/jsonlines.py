@@ -200,19 +200,13 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    # Not splitlines: U+2028 may stand in a JSON string, and ends no line.
     for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if not raw.strip():
-            continue
-        try:
-            value = json.loads(raw.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            yield number, f"is not UTF-8 (byte {error.start + 1} of the line)"
-        except (ValueError, RecursionError) as error:
-            problem = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be parsed"
-            column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-            yield number, f"is not JSON: {problem}{column}"
-        else:
-            yield number, value if isinstance(value, dict) else "is not an object"
+        if raw.strip():
+            try:
+                yield number, _object(raw)
+            except FieldError as error:
+                yield number, str(error)
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
@@ -234,3 +228,31 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
         # Where the draft could not be made there is nothing to remove.
         with suppress(OSError):
             draft.unlink()
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_once_each)
+        if b"\\u" in raw:
+            # Half a character can be escaped in JSON, but never be written again.
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise FieldError(f"is not UTF-8 (byte {error.start + 1} of the line)") from error
+    except UnicodeEncodeError as error:
+        raise FieldError("holds half of a surrogate pair, which is no character") from error
+    except json.JSONDecodeError as error:
+        raise FieldError(f"is not JSON: {error.msg}, column {error.colno}") from error
+    except (ValueError, RecursionError) as error:
+        raise FieldError("is not JSON: cannot be parsed") from error
+    if not isinstance(value, dict):
+        raise FieldError("is not an object")
+    return value
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise FieldError(f"{twice} stands there twice")
+    return found
