@@ -22,6 +22,7 @@ _ROOMS: Final[Mapping[str, str]] = {
     "clarq": "simulator.clarq",
     "handmethat": "simulator.handmethat",
     "ambibench": "simulator.ambibench",
+    "ambient": "simulator.ambient",
 }
 
 

@@ -1,0 +1,188 @@
+"""Forms as somebody filled them in, people and models alike: read, checked, made ready for the log.
+
+What is wrong with one is a `SeatError` whose code a page translates::
+
+    over            nothing is asked any more
+    consent         neither yes nor no
+    label           no label, or none that there is
+    plausible       not one answer, true or false, per candidate
+    relabel         not one label per pair
+    true_false      neither true nor false
+    annotation      a linguist's form breaks rules: `FormError.problems` names them
+    too_long        more letters than are kept
+    malformed       a page sent something else than its form
+    declined        no consent was given
+    screened_out    too few answers of the qualification were right
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from simulator.ambient.annotation_rules import (
+    Problem,
+    annotation_payload,
+    check_annotation,
+    describe,
+    read_annotation,
+)
+from simulator.ambient.labels import LABELS, Label
+from simulator.ambient.playing import ANNOTATOR, NO, YES, Kind
+from simulator.ambient.shown import Shown
+from simulator.ambient.views import Annotation
+from simulator.errors import InputError, SeatError
+from simulator.seats import Reply
+
+LONGEST: Final = 4000
+"""Letters of a comment or of a rewritten sentence that are kept at most."""
+
+TRUE: Final = "true"
+FALSE: Final = "false"
+
+
+class FormError(SeatError):
+    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended.
+
+    Attributes:
+        problems: every rule that is broken, with the field it is about.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        said = "; ".join(f"{one.field}: {one} ({one.code})" for one in problems)
+        super().__init__(said, ANNOTATOR, code="annotation")
+        self.problems = tuple(problems)
+
+
+class Form(NamedTuple):
+    """A form that may be logged.
+
+    Attributes:
+        text: the turn's text: the answer in words.
+        answers: the payload's fields.
+    """
+
+    text: str
+    answers: dict[str, Any]
+
+
+def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
+    """The form of a step that people do, too.
+
+    Args:
+        kind: of the step.
+        shown: what was shown in it.
+        reply: `Reply.move` is the form; consent is said in `Reply.text`.
+
+    Raises:
+        SeatError: if it is no form of this step, or breaks a rule.
+    """
+    move = reply.move or {}
+    match kind:
+        case "consent":
+            return Form(_consent(reply.text), {})
+        case "ready":
+            return Form(kind, {})
+        case "label" | "qualification":
+            label = _label(move.get("label"), "label")
+            return Form(label, {"answer": label})
+        case "plausible":
+            answers = _list(move.get("plausible"), len(shown.candidates), "plausible")
+            flags = [_flag(one, "plausible") for one in answers]
+            return Form(plausible_text(flags), {"answers": flags})
+        case "relabel":
+            found = _list(move.get("labels"), len(shown.pairs), "relabel")
+            labels = [_label(one, "relabel") for one in found]
+            return Form(", ".join(labels), {"answers": labels, "comment": _comment(move)})
+        case "true_false":
+            flag = _flag(move.get("answer"), "true_false")
+            return Form(TRUE if flag else FALSE, {"prediction": flag})
+        case "annotate":
+            annotation = _annotation(shown, move)
+            return Form(describe(annotation), annotation_payload(annotation))
+    raise SeatError(f"Nobody fills in a form in the step {kind}.", ANNOTATOR, code="malformed")
+
+
+def plausible_text(flags: Sequence[bool]) -> str:
+    """Answers to the candidates as a turn's text."""
+    return " ".join(YES if flag else NO for flag in flags)
+
+
+def measured(move: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page measures: when the form was shown, whether keys were used.
+
+    Raises:
+        SeatError: if it is neither a time nor true or false.
+    """
+    return {"shown_at": _time(move.get("shown_at")), "keys_used": _keys(move.get("keys_used"))}
+
+
+def _consent(text: str) -> str:
+    said = text.strip()
+    if said not in (YES, NO):
+        raise SeatError("Say yes or no.", ANNOTATOR, code="consent")
+    return said
+
+
+def _label(value: object, code: str) -> Label:
+    for label in LABELS:
+        if value == label:
+            return label
+    raise SeatError(f"{value!r} is no label; choose {', '.join(LABELS)}.", ANNOTATOR, code=code)
+
+
+def _flag(value: object, code: str) -> bool:
+    if not isinstance(value, bool):
+        raise SeatError(f"{value!r} is neither true nor false.", ANNOTATOR, code=code)
+    return value
+
+
+def _list(value: object, length: int, code: str) -> list[Any]:
+    if not isinstance(value, list | tuple) or len(value) != length:
+        raise SeatError(f"Answer all {length} of them, once each.", ANNOTATOR, code=code)
+    return list(value)
+
+
+def _comment(move: Mapping[str, Any]) -> str:
+    comment = move.get("comment") or ""
+    if not isinstance(comment, str):
+        raise SeatError("A comment is a text.", ANNOTATOR, code="malformed")
+    return _short(comment)
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST:
+        raise SeatError(f"That is more than {LONGEST} letters.", ANNOTATOR, code="too_long")
+    return text.strip()
+
+
+def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
+    try:
+        annotation = read_annotation(move)
+    except InputError as error:
+        raise SeatError(str(error), ANNOTATOR, code="malformed") from error
+    for text in (annotation.comment, *(text for one in annotation.rewrites for text in _texts(one))):
+        _short(text)
+    if problems := check_annotation(shown.premise, shown.hypothesis, annotation):
+        raise FormError(problems)
+    return annotation
+
+
+def _texts(rewrite: Any) -> tuple[str, str]:
+    return rewrite.premise, rewrite.hypothesis
+
+
+def _time(value: object) -> str | None:
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(str(value)).isoformat(timespec="milliseconds")
+    except ValueError as error:
+        raise SeatError(f"shown_at {value!r} is no time.", ANNOTATOR, code="malformed") from error
+
+
+def _keys(value: object) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    raise SeatError(f"keys_used {value!r} is neither true nor false.", ANNOTATOR, code="malformed")

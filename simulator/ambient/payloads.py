@@ -1,0 +1,161 @@
+"""What a turn's payload holds, step by step: the log's contract, which `trial_log` makes records of.
+
+============== =====================================================================================
+kind           payload, beside ``kind`` and ``shown``
+============== =====================================================================================
+consent, ready (people only)
+qualification  ``number``, ``answer``, ``gold``, ``correct``
+label          ``answer``
+plausible      ``answers``: true or false per candidate, in the order shown
+relabel        ``answers``: a label per candidate; ``comment``
+annotate       ``discard``, ``labels``, ``rewrites`` of ``{premise, hypothesis, label}``, ``comment``
+true_false     ``number``, ``rewrite``, ``template``, ``prediction`` (null if nothing could be read),
+               ``answer`` (what is right), ``mass``, ``scores``
+generate       ``prompt_hash``, ``rewrites`` and ``robust`` (label -> text), ``warnings``
+continue       ``option``, ``sentence``, ``continuations``, ``own``, ``original``, ``tokens``
+nli            ``pair`` (0 is the original), ``prediction``, ``logits``, ``threshold``
+paraphrase     ``texts`` as written, ``kept`` of them
+claim          ``paraphrases`` of ``{text, probabilities, score}``, ``score``, ``flagged``
+============== =====================================================================================
+
+People's turns have besides ``person`` (true), ``private`` (what goes when they are erased, see
+`logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` where one was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from simulator.ambient.forms import FALSE, TRUE, measured, read_form
+from simulator.ambient.items import ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
+from simulator.ambient.labels import LABELS
+from simulator.ambient.parsing import parse
+from simulator.ambient.playing import Kind, Options, Step, statements
+from simulator.ambient.prompts import prompt
+from simulator.ambient.shown import shown_in, shown_record
+from simulator.ambient.true_false import read_scores, read_table, read_text
+from simulator.seats import Reply
+
+_FORMS: Final[tuple[Kind, ...]] = (
+    "consent",
+    "ready",
+    "qualification",
+    "label",
+    "plausible",
+    "relabel",
+    "annotate",
+)
+# What tells a person's answer, to go with it when they are erased.
+_PRIVATE: Final[Mapping[str, list[str]]] = {
+    "qualification": ["answer", "correct"],
+    "label": ["answer"],
+    "plausible": ["answers"],
+    "relabel": ["answers", "comment"],
+    "annotate": ["discard", "labels", "rewrites", "comment"],
+    "true_false": ["prediction"],
+}
+
+
+def logged(
+    item: Item, step: Step, reply: Reply, options: Options, *, person: bool
+) -> tuple[str, dict[str, Any]]:
+    """A reply as the text and the payload of its turn.
+
+    Args:
+        item: what is played.
+        step: what was due.
+        reply: a person's or built-in player's form, or what a model wrote and scored.
+        options: of the episode.
+        person: whether a person answered.
+
+    Raises:
+        SeatError: if the reply is a form and breaks its rules (`forms.read_form`).
+    """
+    questions = options.qualification.questions if options.qualification else ()
+    shown = shown_in(item, step, questions)
+    if step.kind in _FORMS or (step.kind == "true_false" and "answer" in (reply.move or {})):
+        text, answers = read_form(step.kind, shown, reply)
+    else:
+        text, answers = reply.text, {}
+    payload = {"kind": step.kind, **_fields(item, step, reply, options, answers)}
+    if texts := shown_record(item, step, shown):
+        payload["shown"] = texts
+    move = reply.move or {}
+    if person:
+        private = _PRIVATE.get(step.kind, [])
+        return text, payload | {"person": True, "private": private, **measured(move)}
+    if "decoding" in move:
+        payload["decoding"] = dict(move["decoding"])
+    if step.kind == "true_false" and not answers:
+        text = _word(payload["prediction"], reply.text)
+    return text, payload
+
+
+def _fields(
+    item: Item, step: Step, reply: Reply, options: Options, answers: dict[str, Any]
+) -> dict[str, Any]:
+    move = reply.move or {}
+    if step.kind == "qualification" and options.qualification is not None:
+        gold = options.qualification.questions[step.number].label
+        return {"number": step.number, **answers, "gold": gold, "correct": answers["answer"] == gold}
+    if isinstance(item, TrueFalseItem) and step.kind == "true_false":
+        return _true_false(item, step, reply, answers)
+    if isinstance(item, GenerateItem) and step.kind == "generate":
+        return _generated(item, reply.text)
+    if isinstance(item, ContinueItem) and step.kind == "continue":
+        name, sentence = item.options[step.number]
+        lists = {key: list(move[key]) for key in ("continuations", "own", "original", "tokens")}
+        return {"option": name, "sentence": sentence, **lists}
+    if isinstance(item, NliItem) and step.kind == "nli":
+        return {
+            "pair": step.number,
+            "prediction": [label for label in LABELS if label in move["prediction"]],
+            "logits": move.get("logits"),
+            "threshold": move.get("threshold"),
+        }
+    if step.kind == "paraphrase":
+        return {"texts": list(move["texts"]), "kept": list(move["kept"])}
+    if step.kind == "claim":
+        return {key: move[key] for key in ("paraphrases", "score", "flagged")}
+    return answers
+
+
+def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[str, Any]) -> dict[str, Any]:
+    one, move = statements(item)[step.number], reply.move or {}
+    scores, table = move.get("scores"), move.get("table")
+    mass = None
+    if answers:
+        prediction = answers["prediction"]
+    elif scores is not None:
+        prediction, mass = read_scores(scores["True"], scores["False"])
+    elif table is not None:
+        prediction, mass = read_table(dict(table))
+    else:
+        prediction = read_text(reply.text)
+    return {
+        "number": step.number,
+        "rewrite": one.rewrite,
+        "template": one.template,
+        "prediction": prediction,
+        "answer": one.answer,
+        "mass": mass,
+        "scores": dict(scores) if scores is not None else None,
+    }
+
+
+def _word(prediction: bool | None, written: str) -> str:
+    if written or prediction is None:
+        return written
+    return TRUE if prediction else FALSE
+
+
+def _generated(item: GenerateItem, text: str) -> dict[str, Any]:
+    reference, robust = parse(text), parse(text, "robust")
+    return {
+        "prompt_hash": sha256(prompt(item).encode()).hexdigest(),
+        "rewrites": dict(reference.rewrites),
+        "robust": dict(robust.rewrites),
+        "warnings": list(reference.warnings),
+    }

@@ -1,0 +1,157 @@
+"""Scores of one episode out of its logged turns (spec 5.3, 6.4, 7 to 10): pure functions of item and turns.
+
+========== ==========================================================================================
+task       rows of the log
+========== ==========================================================================================
+crowd      ``label`` the original's label is in the dataset's set; ``plausible`` share of true readings
+           said to be possible; ``accepts_all`` every one of them; ``distractor`` the distractor was said
+           to be possible (null without one); ``relabel`` share of true readings given their label
+evaluate   ``plausible`` and ``relabel``: of the model's rewrites, not of the distractors
+annotate   ``exact`` the set is the dataset's; ``ambiguous`` it has several labels; ``discarded``
+generate   ``edit_f1`` by the reference parser (spec 6.3), ``edit_f1_robust`` by the robust one
+true_false ``accuracy`` over all statements, no answer being wrong; ``accuracy_0`` to ``accuracy_3`` by
+           template; ``all_right`` share of rewrites with four right answers; ``null`` share unread
+continue   ``ranked`` the distractor's estimate is above every rewrite's
+nli        ``exact`` the set of the original is right; ``group_exact`` and those of all its rewrites
+claim      ``score`` the highest of its paraphrases; ``flagged`` it is above the threshold
+========== ==========================================================================================
+
+Measures over many episodes are not means of these but functions of records (`trial_log`, `crowd`, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any, Final
+
+from logs.rows import Score, Turn
+from simulator.ambient.edit_f1 import item_edit_f1
+from simulator.ambient.items import (
+    AnnotateItem,
+    ClaimItem,
+    CrowdItem,
+    GenerateItem,
+    Item,
+    NliItem,
+    TrueFalseItem,
+)
+from simulator.ambient.labels import Label
+from simulator.ambient.playing import Kind
+
+VERSION: Final = "1"
+Values = dict[str, float | None]
+
+
+def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
+    """The rows of the log for one ended episode."""
+    return tuple(
+        Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
+        for metric, value in values(item, turns).items()
+    )
+
+
+def values(item: Item, turns: Sequence[Turn]) -> Values:
+    """Metric -> value, None where it means nothing; see the table above."""
+    match item:
+        case CrowdItem():
+            return _crowd(item, turns)
+        case AnnotateItem():
+            return _annotated(item, turns)
+        case GenerateItem():
+            return _generated(item, turns)
+        case TrueFalseItem():
+            return _true_false(turns)
+        case NliItem():
+            return _nli(item, turns)
+        case ClaimItem():
+            return _claim(turns)
+    return {}
+
+
+def payloads(turns: Sequence[Turn], kind: Kind) -> list[Mapping[str, Any]]:
+    """The payloads of one kind, in the order of the turns."""
+    return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
+
+
+def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
+    true = [place for place, one in enumerate(item.candidates) if one.label is not None]
+    false = [place for place, one in enumerate(item.candidates) if one.label is None]
+    found: Values = {}
+    for payload in payloads(turns, "label"):
+        found["label"] = float(payload["answer"] in item.gold)
+    for payload in payloads(turns, "plausible"):
+        said = payload["answers"]
+        found["plausible"] = _mean([said[place] for place in true])
+        found["accepts_all"] = float(all(said[place] for place in true))
+        found["distractor"] = float(said[false[0]]) if len(false) == 1 else None
+    for payload in payloads(turns, "relabel"):
+        found["relabel"] = _mean(
+            [payload["answers"][place] == item.candidates[place].label for place in true]
+        )
+    kept = ("plausible", "relabel") if item.task == "evaluate" else tuple(found)
+    return {name: found[name] for name in kept if name in found}
+
+
+def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
+    found: Values = {}
+    for payload in payloads(turns, "annotate"):
+        labels = frozenset(payload["labels"])
+        known = bool(item.example.labels) and not payload["discard"]
+        found = {
+            "exact": float(labels == item.example.labels) if known else None,
+            "ambiguous": None if payload["discard"] else float(len(labels) > 1),
+            "discarded": float(payload["discard"] is not None),
+        }
+    return found
+
+
+def gold_rewrites(item: GenerateItem) -> dict[Label, str]:
+    """Label -> rewrite; of several rewrites of a label the last (spec 6.4)."""
+    return {one.label: one.sentence(item.side) for one in item.example.disambiguations}
+
+
+def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
+    found: Values = {}
+    original, gold = item.example.sentence(item.side), gold_rewrites(item)
+    for payload in payloads(turns, "generate"):
+        found = {
+            "edit_f1": item_edit_f1(original, gold, payload["rewrites"]),
+            "edit_f1_robust": item_edit_f1(original, gold, payload["robust"]),
+        }
+    return found
+
+
+def _true_false(turns: Sequence[Turn]) -> Values:
+    said = payloads(turns, "true_false")
+    right: dict[int, list[bool]] = {}
+    of_rewrite: dict[str, list[bool]] = {}
+    for payload in said:
+        correct = payload["prediction"] == payload["answer"]
+        right.setdefault(payload["template"], []).append(correct)
+        of_rewrite.setdefault(payload["rewrite"], []).append(correct)
+    every = [correct for one in right.values() for correct in one]
+    return {
+        "accuracy": _mean(every),
+        **{f"accuracy_{template}": _mean(right[template]) for template in sorted(right)},
+        "all_right": _mean([all(one) for one in of_rewrite.values()]),
+        "null": _mean([payload["prediction"] is None for payload in said]),
+    }
+
+
+def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
+    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in payloads(turns, "nli")}
+    gold = (item.example.labels, *(frozenset({one.label}) for one in item.example.disambiguations))
+    right = [predicted.get(place) == labels for place, labels in enumerate(gold)]
+    return {"exact": float(right[0]), "group_exact": float(all(right))}
+
+
+def _claim(turns: Sequence[Turn]) -> Values:
+    found: Values = {}
+    for payload in payloads(turns, "claim"):
+        found = {"score": payload["score"], "flagged": float(payload["flagged"])}
+    return found
+
+
+def _mean(values: Sequence[bool]) -> float | None:
+    return fmean(map(float, values)) if values else None

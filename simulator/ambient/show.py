@@ -1,0 +1,152 @@
+"""What people see of an episode (`views`), built out of the graph's state and the item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from logs.rows import Ending, Turn
+from simulator.ambient import graph
+from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
+from simulator.ambient.playing import Kind, Step, counts, statements
+from simulator.ambient.shown import Shown
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Stage
+from simulator.errors import InputError
+
+_STAGES: Final[Mapping[Kind, Stage]] = {
+    "consent": "consent",
+    "ready": "instructions",
+    "qualification": "qualification",
+    "label": "label",
+    "plausible": "plausible",
+    "relabel": "relabel",
+    "annotate": "annotate",
+    "true_false": "true_false",
+}
+
+
+def participant_view(
+    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+) -> ParticipantView:
+    """What a person may see after `state`; `ending` if the log holds one."""
+    step = None if ending else graph.step_due(table, state)
+    shown = table.shown(step) if step else Shown()
+    done = len(state["said"])
+    return ParticipantView(
+        episode_id=table.episode_id,
+        number=done,
+        stage=_STAGES[step.kind] if step else "done",
+        task=table.item.task,
+        language=table.rules.language,
+        done=sum(counts(one) for one in table.steps[:done]),
+        total=sum(counts(one) for one in table.steps),
+        premise=shown.premise,
+        hypothesis=shown.hypothesis,
+        sentence=shown.sentence,
+        candidates=shown.candidates,
+        pairs=shown.pairs,
+        side=shown.side,
+        statement=shown.statement,
+        earlier=_earlier(table.item, step, state),
+        study=table.rules.study,
+        ending=ending,
+        warning=warning,
+    )
+
+
+def _earlier(item: Item, step: Step | None, state: graph.State) -> tuple[tuple[str, str], ...]:
+    """What a crowdworker said in the steps before: ``("label", …)``, then each candidate with yes or no.
+
+    The candidates are not shown before the step that asks about them, nor is anything in another one.
+    """
+    if not isinstance(item, CrowdItem) or step is None or step.kind not in ("plausible", "relabel"):
+        return ()
+    said = {kind: text for kind, text in state["said"]}
+    label = (("label", said["label"]),) if "label" in said else ()
+    flags = said["plausible"].split() if "plausible" in said else []
+    pairs = zip((one.sentence for one in item.candidates), flags, strict=False)
+    return (*label, *pairs)
+
+
+def replay(item: Item, turns: Sequence[Turn]) -> Replay:
+    """An ended episode of a person's task with everything that was hidden, out of its logged turns.
+
+    Raises:
+        InputError: if it is a task that people do not do.
+    """
+    said = {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
+    match item:
+        case CrowdItem():
+            return _crowd(item, said)
+        case AnnotateItem():
+            return _annotated(item, said)
+        case TrueFalseItem():
+            return _true_false(item, turns)
+    raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
+
+
+def _crowd(item: CrowdItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
+    plausible = said.get("plausible", {}).get("answers")
+    relabelled = said.get("relabel", {}).get("answers")
+    label = said.get("label", {}).get("answer")
+    candidates = tuple(
+        ReplayCandidate(
+            sentence=one.sentence,
+            label=one.label,
+            plausible=plausible[place] if plausible else None,
+            answer=relabelled[place] if relabelled else None,
+        )
+        for place, one in enumerate(item.candidates)
+    )
+    true = [one for one in candidates if one.label is not None]
+    agreed = [one.plausible and one.answer == one.label for one in true if one.answer is not None]
+    return Replay(
+        task=item.task,
+        premise=item.premise,
+        hypothesis=item.hypothesis,
+        side=item.side,
+        gold=item.gold,
+        label=label,
+        candidates=candidates,
+        correct=sum(map(bool, agreed)) if agreed else None,
+        of=len(agreed) or None,
+    )
+
+
+def _annotated(item: AnnotateItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
+    example = item.example
+    annotation = read_annotation(said["annotate"]) if "annotate" in said else None
+    kept = annotation is not None and annotation.discard is None and bool(example.labels)
+    return Replay(
+        task=item.task,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        side=example.sides[0] if example.xor else None,
+        gold=example.labels,
+        disambiguations=example.disambiguations,
+        annotation=annotation,
+        correct=int(annotation.labels == example.labels) if kept and annotation else None,
+        of=1 if kept else None,
+    )
+
+
+def _true_false(item: TrueFalseItem, turns: Sequence[Turn]) -> Replay:
+    asked = statements(item)
+    given = [
+        (asked[turn.payload["number"]], turn.payload["prediction"])
+        for turn in turns
+        if turn.payload.get("kind") == "true_false"
+    ]
+    return Replay(
+        task=item.task,
+        premise=item.sentence if item.side == "premise" else "",
+        hypothesis=item.sentence if item.side == "hypothesis" else "",
+        side=item.side,
+        gold=frozenset(),
+        statements=tuple(
+            ReplayStatement(statement=one.text, answer=one.answer, given=said) for one, said in given
+        ),
+        correct=sum(said == one.answer for one, said in given),
+        of=len(given),
+    )
