@@ -1,0 +1,240 @@
+"""Published result files of the three tests of language models, read and written (spec 11).
+
+What varies between the published files is taken as it comes: ids are numbers or texts, predictions booleans,
+1.0 and 0.0, or null; rewrites may be null, estimates null or NaN, prompts a text or a chat's messages, and
+the probability of the two words may be missing. Anything else that is not as it should be is a fault with its
+line and field, and the other rows are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.ambient.edit_f1 import item_edit_f1
+from simulator.ambient.generation import rewrites_of
+from simulator.ambient.labels import SIDES, Label, parse_label
+from simulator.ambient.records import (
+    ContinuationOption,
+    ContinuationRecord,
+    GenerationRecord,
+    TrueFalseRecord,
+)
+from simulator.ambient.true_false import TEMPLATES, expected
+from simulator.jsonlines import Read, Row, read_lines, write_lines
+
+DISTRACTOR: Final = "d"
+_DIGITS: Final = 10  # of numbers in published files
+
+
+def read_generation(path: str | Path) -> Read[GenerationRecord]:
+    """The rows of ``generative_evaluation/{model}-n4.jsonl``.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, _generation)
+
+
+def read_true_false(path: str | Path) -> Read[TrueFalseRecord]:
+    """The rows of ``TF_evaluation/{model}.jsonl``.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, _true_false, name="example_id")
+
+
+def read_continuations(path: str | Path) -> Read[ContinuationRecord]:
+    """The rows of ``continuation_evaluation/{model}/results.jsonl``.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, _continuation)
+
+
+def write_generation(path: str | Path, records: Iterable[GenerationRecord]) -> None:
+    """Write a generation file; rewrites and scores are computed from what was generated.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    _write(path, records, _generation_row)
+
+
+def write_true_false(path: str | Path, records: Iterable[TrueFalseRecord]) -> None:
+    """Write a file of statements judged true or false.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    _write(path, records, _true_false_row)
+
+
+def write_continuations(path: str | Path, records: Iterable[ContinuationRecord]) -> None:
+    """Write a file of estimates.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    _write(path, records, _continuation_row)
+
+
+def _generation(row: Row) -> GenerationRecord:
+    flagged = [side for side in SIDES if row.flag(f"{side}_ambiguous")]
+    if len(flagged) != 1:
+        raise row.wrong("premise_ambiguous", "and hypothesis_ambiguous: exactly one should be true")
+    gold = row.object("gold_rewrites")
+    if not gold.data:
+        raise row.wrong("gold_rewrites", "is empty")
+    return GenerationRecord(
+        id=row.key("id"),
+        premise=row.text("premise"),
+        hypothesis=row.text("hypothesis"),
+        side=flagged[0],
+        prompt=_prompt(row),
+        generation=row.text("generation", empty=True),
+        gold={label: gold.text(label) for label in _labels(row, gold)},
+        stored_rewrites=_stored(row),
+        stored_edit_f1=row.number_or_none("edit_f1"),
+    )
+
+
+def _stored(row: Row) -> dict[Label, str | None] | None:
+    if row.get("predicted_rewrites") is None:
+        return None
+    stored = row.object("predicted_rewrites")
+    return {label: _text_or_none(stored, label) for label in _labels(row, stored)}
+
+
+def _labels(row: Row, rewrites: Row) -> list[Label]:
+    return [row.parsed(rewrites.where.rstrip("."), parse_label, name) for name in rewrites.data]
+
+
+def _text_or_none(row: Row, name: str) -> str | None:
+    return None if row.get(name) is None else row.text(name, empty=True)
+
+
+def _prompt(row: Row) -> str:
+    """A prompt, which need not be there; of a chat, its messages with an empty line between them."""
+    value = row.get("prompt")
+    if isinstance(value, list):
+        return "\n\n".join(message.text("content", empty=True) for message in row.rows("prompt"))
+    return "" if value is None else row.text("prompt", empty=True)
+
+
+def _true_false(row: Row) -> TrueFalseRecord:
+    template = row.whole("template_id")
+    if not 0 <= template < len(TEMPLATES):
+        raise row.wrong("template_id", f"is {template}, not 0 to {len(TEMPLATES) - 1}")
+    answer = row.flag("answer")
+    if answer != expected(template):
+        raise row.wrong("answer", f"is {json.dumps(answer)}; that of template {template} is the other")
+    return TrueFalseRecord(
+        id=row.key("example_id"),
+        side=row.one_of("ambiguous_sentence_key", SIDES),
+        disambiguation=row.text("disambiguation"),
+        template=template,
+        prediction=_prediction(row),
+        answer=answer,
+        mass=row.number_or_none("TF_prob_mass"),
+        prompt=_prompt(row),
+    )
+
+
+def _prediction(row: Row) -> bool | None:
+    """True for true and 1.0, False for false and 0.0, None for null and NaN."""
+    if "prediction" not in row.data:
+        raise row.wrong("prediction", "is missing")
+    value = row.get("prediction")
+    if value is None or value != value:
+        return None
+    if value not in (True, False):
+        raise row.wrong("prediction", f"is {json.dumps(value)}, not true, false, 1.0, 0.0 or null")
+    return bool(value)
+
+
+def _continuation(row: Row) -> ContinuationRecord:
+    options = row.object("options")
+    names = list(options.data)
+    if DISTRACTOR not in names or len(names) < 2:
+        raise row.wrong("options", f"should be a distractor, {DISTRACTOR}, and at least one rewrite")
+    return ContinuationRecord(
+        id=row.key("id"),
+        sentence=row.text("ambiguous_sentence"),
+        options=tuple(_option(options, name) for name in names),
+        num_conts=_count(row),
+    )
+
+
+def _option(options: Row, name: str) -> ContinuationOption:
+    option = options.object(name)
+    return ContinuationOption(name, _text_or_none(option, "sentence") or "", option.number_or_none("KL_div"))
+
+
+def _count(row: Row) -> int:
+    number = row.number_or_none("num_conts") or 0
+    if number < 0 or number != int(number):
+        raise row.wrong("num_conts", f"is {number:g}, not a number of continuations")
+    return int(number)
+
+
+def _generation_row(record: GenerationRecord) -> dict[str, object]:
+    rewrites = rewrites_of(record)
+    return {
+        "id": _id(record.id),
+        "premise": record.premise,
+        "hypothesis": record.hypothesis,
+        **{f"{side}_ambiguous": side == record.side for side in SIDES},
+        "prompt": record.prompt,
+        "generation": record.generation,
+        "gold_rewrites": dict(record.gold),
+        "predicted_rewrites": dict(rewrites),
+        "edit_f1": item_edit_f1(record.original, record.gold, rewrites),
+    }
+
+
+def _true_false_row(record: TrueFalseRecord) -> dict[str, object]:
+    mass = {} if record.mass is None else {"TF_prob_mass": record.mass}
+    return {
+        "example_id": _id(record.id),
+        "template_id": record.template,
+        "prompt": record.prompt,
+        "prediction": record.prediction,
+        "answer": record.answer,
+        **mass,
+        "ambiguous_sentence_key": record.side,
+        "disambiguation": record.disambiguation,
+    }
+
+
+def _continuation_row(record: ContinuationRecord) -> dict[str, object]:
+    options = {one.name: {"sentence": one.sentence, "KL_div": one.kl} for one in record.options}
+    return {
+        "id": _id(record.id),
+        "ambiguous_sentence": record.sentence,
+        "options": options,
+        "num_conts": record.num_conts,
+    }
+
+
+def _id(text: str) -> str | int:
+    """As published: the ids of generated examples are numbers."""
+    return int(text) if text.isdecimal() and str(int(text)) == text else text
+
+
+def _write(path: str | Path, records: Iterable[Any], row: Callable[[Any], Mapping[str, object]]) -> None:
+    """Lines as published: ASCII, no blanks between fields, slashes escaped, ten decimal places."""
+    encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+    write_lines(path, (encoder.encode(_rounded(row(record))).replace("/", r"\/") for record in records))
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return value
