@@ -69,7 +69,7 @@ class AnthropicModel:
         self.name = self.identity.name
         self.capabilities = Capabilities(logprobs=False, schema=True, seed=False)
         self._sampling = _takes_temperature(model) if sampling is None else sampling
-        self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature"})
+        self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature", "top_p"})
         self._timeout = timeout
         key = remote.api_key(
             self.name, api_key, (KEY_VARIABLE, TOKEN_VARIABLE), needed=url.startswith(OFFICIAL_URL)
@@ -119,7 +119,7 @@ class AnthropicModel:
         if stops := [stop for stop in request.stop if stop.strip()]:
             body["stop_sequences"] = stops
         if self._sampling:
-            extra["temperature"] = request.temperature
+            extra |= _sampled(request)
         if request.schema is not None:
             config = {**extra.pop("output_config", {}), "format": output_format(request.schema)}
             body["output_config"] = config
@@ -161,6 +161,15 @@ def _format(schema: dict[str, Any]) -> dict[str, Any]:
     if has_free_maps(schema):
         raise Unsupported("Anthropic's structured outputs have no objects with free names; use a list")
     return {"type": "json_schema", "schema": anthropic.transform_schema(schema)}
+
+
+def _sampled(request: Request) -> dict[str, float]:
+    """How tokens are drawn. Several models refuse both numbers at once, so that a usual one is left out."""
+    if request.top_p == 1:
+        return {"temperature": request.temperature}
+    # 1 is the interface's own temperature.
+    given = {} if request.temperature == 1 else {"temperature": request.temperature}
+    return given | {"top_p": request.top_p}
 
 
 def _takes_temperature(model: str) -> bool:

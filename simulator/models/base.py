@@ -28,6 +28,8 @@ class Request:
     Attributes:
         messages: the conversation; a system message, if any, comes first.
         schema: pydantic type or JSON schema that the answer must match; None for free text.
+        top_p: at a temperature above 0, only the likeliest tokens whose probabilities add up to this are
+            drawn from; 1 for all of them.
         top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
         plain: the one user message is continued as it is, without a chat template (text completion).
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
@@ -39,6 +41,7 @@ class Request:
 
     messages: tuple[Message, ...]
     temperature: float = 0.0
+    top_p: float = 1.0
     max_tokens: int = 1024
     seed: int | None = None
     stop: tuple[str, ...] = ()

@@ -75,6 +75,8 @@ class CompletionsModel:
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
         }
+        if request.top_p != 1:
+            body["top_p"] = request.top_p
         if request.stop:
             body["stop"] = list(request.stop)
         if request.seed is not None:

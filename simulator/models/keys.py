@@ -54,7 +54,9 @@ def parameters(request: Request) -> dict[str, Any]:
         "stop": list(request.stop),
         "top_logprobs": request.top_logprobs,
     }
-    return asked | ({"plain": True} if request.plain else {})
+    # Left out at their usual values, these leave the keys of older answers as they were.
+    rare = {"top_p": request.top_p} if request.top_p != 1 else {}
+    return asked | rare | ({"plain": True} if request.plain else {})
 
 
 def messages(request: Request) -> list[dict[str, str]]:

@@ -68,7 +68,7 @@ class OpenAIModel:
         self.name = self.identity.name
         self._sampling = not _REASONING.match(model) if sampling is None else sampling
         self.capabilities = Capabilities(logprobs=self._sampling, schema=True, seed=True)
-        self.ignored = frozenset[str]() if self._sampling else frozenset({"temperature"})
+        self.ignored = frozenset[str]() if self._sampling else frozenset({"temperature", "top_p"})
         # OpenAI has renamed the parameter; other servers know the old name.
         renamed = official or _REASONING.match(model)
         self._limit_name = "max_completion_tokens" if renamed else "max_tokens"
@@ -112,6 +112,8 @@ class OpenAIModel:
         }
         if self._sampling:
             body["temperature"] = request.temperature
+            if request.top_p != 1:
+                body["top_p"] = request.top_p
             if request.stop:
                 body["stop"] = list(request.stop)
         if request.seed is not None:

@@ -222,7 +222,8 @@ class TransformersModel:
             "pad_token_id": self._padding,
         }
         if request.temperature > 0:
-            settings["temperature"] = request.temperature
+            # Of the whole distribution, whatever the library or the model's own settings leave out.
+            settings |= {"temperature": request.temperature, "top_p": request.top_p, "top_k": 0}
         if request.stop:
             settings |= {"stop_strings": list(request.stop), "tokenizer": self._tokenizer}
         return settings

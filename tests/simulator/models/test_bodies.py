@@ -45,7 +45,7 @@ async def test_reasoning_models_take_other_parameters(make, server, says, ask, n
     body = server.requests[0].body
     assert body["max_completion_tokens"] == 5
     assert not {"max_tokens", "temperature", "stop"} & set(body)
-    assert model.ignored == {"temperature"}
+    assert model.ignored == {"temperature", "top_p"}
     assert not model.capabilities.logprobs
 
 
