@@ -12,9 +12,9 @@ import yaml
 
 from simulator import datasets
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import read_categories_file
-from simulator.ambient.files.dataset import read_checked, read_dataset
-from simulator.ambient.files.kinds import files_of
+from simulator.ambient.files.categories import is_categories, read_categories_file
+from simulator.ambient.files.dataset import is_dataset, read_checked, read_dataset
+from simulator.ambient.files.heads import any_row, files_below, head_of
 from simulator.ambient.labels import CATEGORIES, LABELS, Category, Label, parse_label
 from simulator.ambient.merging import merge, with_categories
 from simulator.ambient.rows import BENCHMARK
@@ -216,12 +216,14 @@ def _read_registered(folder: Path) -> _All:
 
 
 def _read_path(path: Path) -> _All:
-    files = files_of(path)
-    reads = {file: read_dataset(file) for file, kind in files.items() if kind.name == "dataset"}
+    heads = {file: head_of(file) for file in files_below(path)}
+    reads = {file: read_dataset(file) for file, head in heads.items() if any_row(is_dataset, head)}
     if not reads:
-        raise InputError(f"{path}: holds no file of AmbiEnt's examples (JSON lines: premise, hypothesis, …)")
+        raise InputError(
+            f"{path}: no file of AmbiEnt's examples (JSON lines with id, premise, hypothesis, …)"
+        )
     merged = merge(reads)
-    annotated = [read_categories_file(file) for file, kind in files.items() if kind.name == "categories"]
+    annotated = [read_categories_file(file) for file, head in heads.items() if any_row(is_categories, head)]
     rows = [row for read in annotated for row in read.rows]
     examples = {one.id: one for one in with_categories(merged.examples.values(), rows)}
     unread = [fault for read in reads.values() for fault in read.faults]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +47,12 @@ class CategoryRecord:
     labels: LabelSet
     rewrites: tuple[Rewrite, ...]
     categories: tuple[Category, ...]
+
+
+def is_categories(row: Mapping[str, Any]) -> bool:
+    """Whether an object is a row of such a file."""
+    fields = {"id", "premise", "hypothesis", "category"}
+    return fields <= row.keys() and isinstance(row.get("disambiguations"), str)
 
 
 def read_categories_file(path: str | Path) -> Read[CategoryRecord]:

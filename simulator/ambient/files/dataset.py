@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from simulator.ambient.examples import Example
-from simulator.ambient.rows import example_record, read_example
+from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.rules import findings
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
 from trees.faults import Fault
+
+
+def is_dataset(row: Mapping[str, Any]) -> bool:
+    """Whether an object is an example: annotated, or with no field that examples do not have."""
+    annotated = isinstance(row.get("disambiguations"), list) and "premise_ambiguous" in row
+    return {"id", "premise", "hypothesis"} <= row.keys() and (annotated or row.keys() <= set(EXAMPLE_FIELDS))
 
 
 def read_dataset(path: str | Path) -> Read[Example]:
