@@ -219,9 +219,7 @@ def _read_path(path: Path) -> _All:
     heads = {file: head_of(file) for file in files_below(path)}
     reads = {file: read_dataset(file) for file, head in heads.items() if any_row(is_dataset, head)}
     if not reads:
-        raise InputError(
-            f"{path}: no file of AmbiEnt's examples (JSON lines with id, premise, hypothesis, …)"
-        )
+        raise InputError(f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)")
     merged = merge(reads)
     annotated = [read_categories_file(file) for file, head in heads.items() if any_row(is_categories, head)]
     rows = [row for read in annotated for row in read.rows]

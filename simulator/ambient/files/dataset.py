@@ -16,8 +16,11 @@ from trees.faults import Fault
 
 def is_dataset(row: Mapping[str, Any]) -> bool:
     """Whether an object is an example: annotated, or with no field that examples do not have."""
-    annotated = isinstance(row.get("disambiguations"), list) and "premise_ambiguous" in row
-    return {"id", "premise", "hypothesis"} <= row.keys() and (annotated or row.keys() <= set(EXAMPLE_FIELDS))
+    readings = row.get("disambiguations", [])
+    annotated = "disambiguations" in row and "premise_ambiguous" in row
+    # A text of disambiguations is in files of kinds of ambiguity.
+    fits = isinstance(readings, list) and (annotated or row.keys() <= set(EXAMPLE_FIELDS))
+    return {"id", "premise", "hypothesis"} <= row.keys() and fits
 
 
 def read_dataset(path: str | Path) -> Read[Example]:
