@@ -1,0 +1,116 @@
+"""Files of linguists' annotations before anybody consolidated them (spec 3).
+
+Ours may have a field ``discarded`` more: who discarded the example, with the reason. Their annotation is then
+the empty text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.ambient.examples import Disambiguation
+from simulator.ambient.labels import LABELS, Label, LabelSet, parse_labels
+from simulator.ambient.records import LinguistRecord
+from simulator.ambient.rows import published_id
+from simulator.jsonlines import Read, Row, read_lines, write_lines
+
+SEPARATOR: Final = "|"
+# The published files join labels in this order, which is not the canonical one.
+_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
+
+
+def read_linguists(path: str | Path) -> Read[LinguistRecord]:
+    """The good rows of a file; the others are faults. There may be any number of annotations (spec 3).
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, read_linguist_row)
+
+
+def read_linguist_row(row: Row) -> LinguistRecord:
+    """A row of such a file.
+
+    Raises:
+        FieldError: names the field that is missing or wrong.
+    """
+    workers = tuple(
+        Row({f"worker_ids[{place}]": one}, row.where).key(f"worker_ids[{place}]")
+        for place, one in enumerate(row.list("worker_ids"))
+    )
+    discarded = _discarded(row, workers)
+    annotations = row.list("annotations", len(workers))
+    if not annotations:
+        raise row.wrong("annotations", "is empty")
+    return LinguistRecord(
+        id=row.key("id"),
+        premise=row.text("premise"),
+        hypothesis=row.text("hypothesis"),
+        workers=workers,
+        annotations=tuple(
+            _set(Row({f"annotations[{place}]": one}, row.where), f"annotations[{place}]", worker in discarded)
+            for place, (worker, one) in enumerate(zip(workers, annotations, strict=True))
+        ),
+        rewrites=tuple(_rewrites(row)),
+        discarded=discarded or None,
+    )
+
+
+def write_linguists(path: str | Path, records: Iterable[LinguistRecord]) -> None:
+    """Write rows as published; the same records give the same bytes.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    write_lines(path, map(linguist_line, records))
+
+
+def linguist_line(record: LinguistRecord) -> str:
+    """The record as a line of JSON, without blanks and in ASCII, as published."""
+    rewrites: dict[Label, list[dict[str, str]]] = {}
+    for one in record.rewrites:
+        rewrites.setdefault(one.label, []).append({"premise": one.premise, "hypothesis": one.hypothesis})
+    data: dict[str, Any] = {
+        "id": published_id(record.id),
+        "worker_ids": record.workers,
+        "premise": record.premise,
+        "hypothesis": record.hypothesis,
+        "annotations": [
+            SEPARATOR.join(label for label in _ORDER if label in labels) for labels in record.annotations
+        ],
+        "disambiguations": rewrites,
+    }
+    if record.discarded:
+        data["discarded"] = dict(record.discarded)
+    return json.dumps(data, separators=(",", ":"))
+
+
+def _set(row: Row, name: str, empty: bool) -> LabelSet:
+    labels = row.parsed(name, lambda text: parse_labels(text, SEPARATOR), row.text(name, empty=True))
+    if not labels and not empty:
+        raise row.wrong(name, "names no label")
+    return labels
+
+
+def _discarded(row: Row, workers: tuple[str, ...]) -> dict[str, str]:
+    if row.get("discarded") is None:
+        return {}
+    given = row.object("discarded")
+    found = {worker: given.text(worker) for worker in given.data}
+    for worker in found:
+        if worker not in workers:
+            raise row.wrong(f"discarded.{worker}", "is none of worker_ids")
+    return found
+
+
+def _rewrites(row: Row) -> Iterator[Disambiguation]:
+    given = row.object("disambiguations")
+    for name in given.data:
+        label = next((label for label in LABELS if label == name), None)
+        if label is None:
+            raise row.wrong(f"disambiguations.{name}", f"is no label; labels are {', '.join(LABELS)}")
+        for one in given.rows(name):
+            yield Disambiguation(one.text("premise"), one.text("hypothesis"), label)
