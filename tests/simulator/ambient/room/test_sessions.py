@@ -1,0 +1,243 @@
+"""Free play and studies through the log: entering, qualifying, several sets, leaving, what may be seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from logs import LogReader, LogWriter
+from simulator.ambient.assignment import STUDIES, Settings, builtin_studies, cells, check_study, study_items
+from simulator.ambient.data import load_qualification
+from simulator.ambient.rows import item_from_row
+from simulator.ambient.sessions import AmbientSessions
+from simulator.errors import ConflictError, InputError
+from simulator.runner.rooms import load_room
+from simulator.seats import Reply
+from simulator.studies import Study, check_studies, find_studies
+
+SEAT = "annotator"
+CODES = {"complete": "C", "screened_out": "S", "returned": "R"}
+
+
+def study(task="crowd", **more):
+    settings = {"task": task, "items": 3, **more.pop("settings", {})}
+    given = {"id": "s", "title": "T", "benchmark": "ambient", "seat": SEAT, "settings": settings}
+    return Study(
+        **{**given, "judgments_per_item": 2, "sets_per_participant": 3, "completion_codes": CODES, **more}
+    )
+
+
+class Server:
+    """A web app that can be killed and started again on the same log."""
+
+    def __init__(self, path):
+        self._path = path
+        self.start()
+
+    def start(self, *studies):
+        self.writer = LogWriter(self._path, durable=False, group_seconds=0.0)
+        self.reader = LogReader(self._path)
+        self.sessions = AmbientSessions(self.writer, self.reader, lambda name: None, studies=studies or None)
+
+    def stop(self):
+        self.reader.close()
+        self.writer.close()
+
+    def again(self, *studies):
+        self.stop()
+        self.start(*studies)
+        return self.sessions
+
+    def item(self, episode):
+        return item_from_row(self.reader.item(self.reader.episode(episode).item_hash))
+
+
+@pytest.fixture
+def server(log_path):
+    server = Server(log_path)
+    yield server
+    server.stop()
+
+
+async def enter(server, who, study_id="s", language="en"):
+    identity = {"PROLIFIC_PID": who}
+    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
+
+
+def filled_in(view, wrong=False):
+    """A form for the stage that a person is at."""
+    labels = {question.premise: question.label for question in load_qualification()}
+    match view.stage:
+        case "consent":
+            return Reply(text="yes")
+        case "instructions":
+            return Reply(text="ready")
+        case "qualification":
+            right = labels[view.premise]
+            return Reply(move={"label": right if not wrong else other(right)})
+        case "label":
+            return Reply(move={"label": "neutral"})
+        case "plausible":
+            return Reply(move={"plausible": [True] * len(view.candidates)})
+        case "relabel":
+            return Reply(move={"labels": ["neutral"] * len(view.pairs)})
+        case "true_false":
+            return Reply(move={"answer": True})
+        case "annotate":
+            return Reply(move={"labels": ["neutral"], "rewrites": []})
+    raise AssertionError(view.stage)
+
+
+def other(label):
+    return "neutral" if label != "neutral" else "entailment"
+
+
+async def play(server, episode, wrong=False, until="done"):
+    view = await server.sessions.view(episode, SEAT)
+    while view.stage not in ("done", until):
+        reply = filled_in(view, wrong)
+        keyed = Reply(text=reply.text, move=reply.move, key=f"{view.number}.page", seconds=1.0)
+        view = await server.sessions.submit(episode, SEAT, keyed, number=view.number)
+    return view
+
+
+@pytest.mark.parametrize(("task", "total"), [("crowd", 3), ("annotate", 1), ("true_false", None)])
+async def test_free_play(server, task, total):
+    episode = await server.sessions.start(task=task, language="zh")
+    view = await server.sessions.view(episode, SEAT)
+    assert (view.stage, view.task, view.language, view.study) == ("instructions", task, "zh", False)
+    assert server.item(episode).id not in episode
+    view = await play(server, episode)
+    assert view.ending.status == "completed"
+    assert total in (None, view.total)
+    assert (await server.sessions.replay(episode, SEAT)).task == task
+    assert server.sessions.completion(episode) is None
+    with pytest.raises(InputError, match="no episode of a study"):
+        await server.sessions.withdraw(episode)
+
+
+async def test_what_is_played_freely_is_drawn(server):
+    drawn = Counter()
+    for _ in range(8):
+        drawn[server.item(await server.sessions.start(task="annotate", language="en")).id] += 1
+    assert len(drawn) > 2
+    for wrong in ({"task": "evaluate", "language": "en"}, {"task": "crowd", "language": "fr"}):
+        with pytest.raises(InputError, match="must be one of"):
+            await server.sessions.start(**wrong)
+
+
+async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server):
+    server.again(study(settings={"qualification": {"pass": 4}}))
+    first = (await enter(server, "a")).episode_id
+    assert (await server.sessions.view(first, SEAT)).stage == "consent"
+    await play(server, first)
+    kinds = [turn.payload["kind"] for turn in server.reader.turns(first)]
+    assert kinds == ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
+    assert server.sessions.sets_done(first) == (1, 3)
+    second = (await server.sessions.next_set(first)).episode_id
+    assert (await server.sessions.view(second, SEAT)).stage == "label"
+    await play(server, second)
+    assert [turn.payload["kind"] for turn in server.reader.turns(second)] == ["label", "plausible", "relabel"]
+    third = (await server.sessions.next_set(second)).episode_id
+    await play(server, third)
+    assert len({server.item(one).id for one in (first, second, third)}) == 3
+    assert (await server.sessions.next_set(third)).refusal == "done"
+    assert server.sessions.completion(third).code == "C"
+
+
+async def test_who_does_not_qualify(server):
+    server.again(study(settings={"qualification": {"pass": 4}}))
+    episode = (await enter(server, "a")).episode_id
+    view = await play(server, episode, wrong=True)
+    assert (view.stage, view.ending.status) == ("done", "aborted")
+    assert server.sessions.completion(episode).code == "S"
+    assert (await enter(server, "a")).episode_id is None
+    assert server.sessions.studies()[0].places_left == 6
+
+
+async def test_no_consent_leaves_nothing(server):
+    server.again(study())
+    episode = (await enter(server, "a")).episode_id
+    await server.sessions.submit(episode, SEAT, Reply(text="no", key="n"), number=0)
+    assert server.reader.ending(episode).status == "aborted"
+    assert len(server.reader.erased_participants()) == 1
+    assert server.sessions.studies()[0].places_left == 6
+
+
+async def test_a_killed_server_loses_nothing(server):
+    made = study("annotate", settings={"languages": ["en", "zh"]})
+    server.again(made)
+    episode = (await enter(server, "a", language="zh")).episode_id
+    view = await play(server, episode, until="annotate")
+    sessions = server.again(made)
+    again = await sessions.view(episode, SEAT)
+    assert (again.premise, again.number, again.language) == (view.premise, 2, "zh")
+    assert (await enter(server, "a", language="zh")).episode_id == episode
+    await play(server, episode)
+    with pytest.raises(ConflictError, match="does not show"):
+        await sessions.replay(episode, SEAT)
+
+
+async def test_withdrawing_erases_every_set(server):
+    server.again(study(settings={"show_result": True}))
+    first = (await enter(server, "a")).episode_id
+    await play(server, first)
+    assert (await server.sessions.replay(first, SEAT)).task == "crowd"
+    second = (await server.sessions.next_set(first)).episode_id
+    await play(server, second, until="relabel")
+    await server.sessions.withdraw(second)
+    for episode in (first, second):
+        for turn in server.reader.turns(episode):
+            assert turn.text == "[erased]"
+            assert not {"answer", "answers", "comment"} & turn.payload.keys()
+    assert server.reader.ending(second).status == "aborted"
+    assert server.sessions.studies()[0].places_left == 6
+
+
+def test_items_of_a_study():
+    made = study()
+    found = study_items(made)
+    assert (len(found), found) == (3, study_items(made))
+    assert found.keys() != study_items(study(seed=9)).keys()
+    (cell, item), *_ = found.items()
+    only = study_items(study(conditions=["/".join(cell)]))
+    assert only == {cell: item}
+    with pytest.raises(InputError, match=r"no condition 'b999'.*such as"):
+        study_items(study(conditions=["b999"]))
+    with pytest.raises(InputError, match="benchmark and seat"):
+        study_items(study(seat="seeker"))
+    with pytest.raises(InputError, match="study 's'"):
+        study_items(study(settings={"data": "/no/such/folder"}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"task": None}, "task is None"),
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"items": 0}, "items is 0"),
+        ({"split": "train"}, "split is 'train'"),
+        ({"qualification": {"pass": 6}}, "N from 1 to 5"),
+        ({"qualification": 4}, "must be false"),
+        ({"results": "file"}, "task evaluate"),
+        ({"task": "evaluate"}, "task evaluate"),
+        ({"languages": ["fr"]}, "languages is 'fr'"),
+    ],
+)
+def test_settings_that_are_wrong(settings, problem):
+    with pytest.raises(InputError, match=problem):
+        check_study(study(settings=settings))
+    with pytest.raises(InputError, match="task is missing"):
+        Settings.read(study().model_copy(update={"settings": {}}))
+
+
+def test_the_built_in_studies():
+    crowd, linguists = builtin_studies()
+    assert (crowd.judgments_per_item, linguists.judgments_per_item) == (9, 2)
+    assert (crowd.pay.amount, crowd.sets_per_participant) == (0.4, 20)
+    for one in (crowd, linguists):
+        check_study(one)
+        assert len(cells(one)) == len(study_items(one)) > 20
+    assert not check_studies(find_studies(STUDIES))
+    assert load_room("ambient").seats == (SEAT,)
