@@ -1,0 +1,293 @@
+"""Test 3: which sentence's continuations surprise the ambiguous one most (spec 8).
+
+For a flagged sentence a, each rewrite d and a distractor: KL(P(.|d) || P(.|a)) is estimated by the mean of
+log P(c|d) - log P(c|a) over continuations c sampled from d. Style and length of the rewrites confound the
+likelihoods, and a distractor that is far off makes the test easy: reports should say so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Literal
+
+import numpy as np
+
+from simulator.ambient.distractors import DistractorRule, distractor_for
+from simulator.ambient.examples import Example
+from simulator.ambient.intervals import clustered_interval
+from simulator.ambient.items import ContinueItem
+from simulator.ambient.records import ContinuationOption, ContinuationRecord
+from simulator.ambient.relations import Relations
+from simulator.seeds import derive_seed
+from simulator.stats import Interval
+
+Reduce = Literal["sum", "mean"]
+STEMS: Final[Mapping[str, str]] = {"plain": '"', "instructed": "Write a story.\n\n"}
+"""What stands before every conditioning sentence: for plain models, and for instruction-tuned ones."""
+DISTRACTOR: Final = "d"
+_ENDS: Final = ".!?"
+_SHORTEST: Final = 2
+
+
+def continue_items(
+    examples: Iterable[Example],
+    *,
+    seed: int,
+    stem: str = STEMS["plain"],
+    wanted: int = 100,
+    max_tokens: int = 60,
+    distractor: DistractorRule = "paper",
+    relations: Relations | None = None,
+) -> tuple[ContinueItem, ...]:
+    """An item for every flagged sentence; its distractor depends on `seed` and its id only.
+
+    Args:
+        examples: those that are not ambiguous are passed over.
+        seed: of the distractors.
+        stem: one of `STEMS`, or another text.
+        wanted: continuations per option.
+        max_tokens: of one continuation.
+        distractor: the rule that makes it.
+        relations: categories of words; None for the built-in table.
+
+    Raises:
+        InputError: if a sentence has no word.
+    """
+    return tuple(
+        ContinueItem(
+            id=(name := f"{example.id}.{side}"),
+            example_id=example.id,
+            side=side,
+            sentence=example.sentence(side),
+            rewrites=example.rewrites(side),
+            distractor=distractor_for(
+                example.sentence(side), seed=derive_seed(seed, name), rule=distractor, relations=relations
+            ).text,
+            stem=stem,
+            wanted=wanted,
+            max_tokens=max_tokens,
+        )
+        for example in examples
+        for side in example.sides
+    )
+
+
+def one_sentence(text: str) -> str:
+    """A sampled text up to its first ``.``, ``!`` or ``?``, and a full stop in place of that."""
+    end = min((place for sign in _ENDS if (place := text.find(sign)) >= 0), default=len(text))
+    return f"{text[:end]}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """What was sampled from one option, and how probable it is. All lists are aligned.
+
+    Attributes:
+        name: ``y0``, ``y1``, … or ``d``.
+        sentence: the conditioning one, with its stem.
+        continuations: each one sentence.
+        own: log P(c|d), in nats, summed over tokens; None where it could not be had.
+        original: log P(c|a), likewise.
+        tokens: of each continuation.
+    """
+
+    name: str
+    sentence: str
+    continuations: tuple[str, ...]
+    own: tuple[float | None, ...]
+    original: tuple[float | None, ...]
+    tokens: tuple[int, ...]
+
+
+def log_odds(option: Sampled, reduce: Reduce = "sum") -> tuple[float, ...]:
+    """Log P(c|d) - log P(c|a) of every continuation that is long enough and has both, in their order.
+
+    Args:
+        option: continuations of one character and shorter are dropped.
+        reduce: over tokens: the sum, in nats; or the mean per token, as the reference has it for
+            encoder-decoder models.
+
+    Raises:
+        ValueError: if the lists of the option differ in length.
+    """
+    rows = zip(option.continuations, option.own, option.original, option.tokens, strict=True)
+    return tuple(
+        (own - original) / (tokens if reduce == "mean" else 1)
+        for text, own, original, tokens in rows
+        if len(text) >= _SHORTEST
+        and own is not None
+        and original is not None
+        and math.isfinite(own - original)
+        and (tokens > 0 or reduce == "sum")
+    )
+
+
+def kl_options(
+    id: str,
+    sentence: str,
+    options: Sequence[Sampled],
+    *,
+    seed: int,
+    reduce: Reduce = "sum",
+) -> ContinuationRecord:
+    """The estimates of one instance, all from the same number of continuations.
+
+    Args:
+        id: of the example.
+        sentence: the ambiguous one, with its stem.
+        options: the rewrites and the distractor.
+        seed: of the random sub-samples that cut every option to the smallest remaining number.
+        reduce: see `log_odds`.
+
+    Returns:
+        Estimates that are None throughout if an option has nothing left (`num_conts` is 0 then).
+
+    Raises:
+        ValueError: if the lists of an option differ in length.
+    """
+    odds = {option.name: log_odds(option, reduce) for option in options}
+    number = min(map(len, odds.values()), default=0)
+    return ContinuationRecord(
+        id=id,
+        sentence=sentence,
+        options=tuple(
+            ContinuationOption(
+                option.name,
+                option.sentence,
+                _estimate(odds[option.name], number, derive_seed(seed, id, option.name)),
+            )
+            for option in options
+        ),
+        num_conts=number,
+    )
+
+
+def _estimate(odds: Sequence[float], number: int, seed: int) -> float | None:
+    if not number:
+        return None
+    chosen = odds if len(odds) == number else Random(seed).sample(odds, number)
+    return math.fsum(chosen) / number
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Log-odds per option in bins of one width that all options share.
+
+    Attributes:
+        edges: of the bins, one more than there are bins; the last bin holds its upper edge.
+        counts: option -> continuations in each bin.
+        means: option -> mean, None where nothing is left.
+    """
+
+    edges: tuple[float, ...]
+    counts: Mapping[str, tuple[int, ...]]
+    means: Mapping[str, float | None]
+
+
+def histogram(options: Sequence[Sampled], *, bins: int = 20, reduce: Reduce = "sum") -> Histogram:
+    """The log-odds of one instance, for a figure; all continuations that are left count.
+
+    Raises:
+        ValueError: if the lists of an option differ in length.
+    """
+    odds = {option.name: log_odds(option, reduce) for option in options}
+    together = [value for values in odds.values() for value in values]
+    edges = np.histogram_bin_edges(together or [0.0], bins)
+    return Histogram(
+        edges=tuple(edges.tolist()),
+        counts={name: tuple(np.histogram(values, edges)[0].tolist()) for name, values in odds.items()},
+        means={name: math.fsum(values) / len(values) if values else None for name, values in odds.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuationMeasures:
+    """Scores of a model; examples are resampled for the intervals.
+
+    Attributes:
+        accuracy: share of all instances in which the distractor ranks first; a missing value is wrong.
+        random: chance: mean of 1 / number of options over the instances, with distinct rewrites.
+        random_examples: chance as the paper counts it: mean over ambiguous examples of 1 / (1 + entries in
+            the list of disambiguations); None without the examples.
+        right: instances in which the distractor ranks first.
+        instances: number.
+        missing: ids of instances that lack an estimate.
+        tied: ids of instances in which a rewrite equals the distractor, and none is above it.
+        options: number of rewrites -> instances.
+        num_conts: smallest and mean number of continuations per option; None without instances.
+    """
+
+    accuracy: Interval | None
+    random: Interval | None
+    random_examples: Interval | None
+    right: int
+    instances: int
+    missing: tuple[str, ...]
+    tied: tuple[str, ...]
+    options: Mapping[int, int]
+    num_conts: tuple[int, float] | None
+
+
+def ranks_first(record: ContinuationRecord) -> bool:
+    """Whether the distractor's estimate is strictly larger than that of every rewrite; no if one lacks."""
+    distractor, rewrites = _estimates(record)
+    if distractor is None or not rewrites:
+        return False
+    return all(kl is not None and distractor > kl for kl in rewrites)
+
+
+def continuation_measures(
+    records: Sequence[ContinuationRecord], examples: Iterable[Example] = (), *, seed: int = 0
+) -> ContinuationMeasures:
+    """Ranking accuracy with its baselines.
+
+    Args:
+        records: of one model; the denominator is their number.
+        examples: the data set (its test split, if the records are of that), for the paper's baseline.
+        seed: of the resampling.
+    """
+    right = [ranks_first(record) for record in records]
+    ids = [record.id for record in records]
+    chances = [1 / len(record.options) for record in records]
+    ambiguous = [example for example in examples if example.ambiguous]
+    by_example = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
+    sizes = [len(record.options) - 1 for record in records]
+    counts = [record.num_conts for record in records]
+    return ContinuationMeasures(
+        accuracy=clustered_interval(right, ids, seed=seed),
+        random=clustered_interval(chances, ids, seed=seed),
+        random_examples=clustered_interval(by_example, _ids(ambiguous), seed=seed),
+        right=sum(right),
+        instances=len(records),
+        missing=tuple(record.id for record in records if _is_missing(record)),
+        tied=tuple(record.id for record in records if _is_tied(record)),
+        options={size: sizes.count(size) for size in sorted(set(sizes))},
+        num_conts=(min(counts), sum(counts) / len(counts)) if counts else None,
+    )
+
+
+def _ids(examples: Iterable[Example]) -> list[Hashable]:
+    return [example.id for example in examples]
+
+
+def _estimates(record: ContinuationRecord) -> tuple[float | None, list[float | None]]:
+    """The distractor's and the rewrites'; what is not a number is None."""
+    found = {
+        option.name: None if option.kl is None or math.isnan(option.kl) else option.kl
+        for option in record.options
+    }
+    return found.pop(DISTRACTOR, None), list(found.values())
+
+
+def _is_missing(record: ContinuationRecord) -> bool:
+    distractor, rewrites = _estimates(record)
+    return distractor is None or not rewrites or None in rewrites
+
+
+def _is_tied(record: ContinuationRecord) -> bool:
+    distractor, rewrites = _estimates(record)
+    known = [kl for kl in rewrites if kl is not None]
+    return distractor is not None and len(known) == len(rewrites) and max(known, default=None) == distractor

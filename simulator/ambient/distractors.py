@@ -1,0 +1,271 @@
+"""Distractors: the ambiguous sentence with one word replaced, near it and none of its readings (spec 8).
+
+The paper's rule, by default: a random noun becomes another single word of its best kind; if that cannot be,
+a random pronoun becomes another of its group; if that cannot be, a random noun becomes ``corgi``.
+
+``reference`` is what the published program does: it tries the nouns in random order until one has a kind,
+takes a best-weighted member of all its kinds, replaces the first *substring* that matches, and makes all but
+the sentence's first letter small.
+
+What differs from the paper's resources: kinds come from a table of our own with some 1,400 nouns and names
+(or from a file, `simulator.ambient.relations`), not from ConceptNet; nouns are told by that table or file and
+by the word in front of them, not by a tagger; a capital inside the sentence makes a proper noun. A sentence
+with neither noun nor pronoun that we know gets its ``corgi`` in place of any word that is no function word.
+In the default rule the number of a noun is kept, too; articles in front (a, an) are not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Final, Literal, NamedTuple
+
+from simulator.ambient.relations import Relations, builtin_relations, table
+from simulator.errors import InputError
+
+DistractorRule = Literal["paper", "reference"]
+Step = Literal["kind", "pronoun", "last_resort"]
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?P<clitic>['’][^\W\d_]+)?")
+_GENITIVE: Final = ("", "'s", "’s")
+_AUXILIARY: Final = ("", "'ll", "’ll", "'d", "’d")
+_SENTENCE_END: Final = re.compile(r"[.!?][\"'”’)\]]*\s+[\"'“‘(\[]*$")
+_OPENING: Final = re.compile(r"^\W*$")
+_SIBILANT: Final = re.compile(r"(s|x|z|ch|sh)$")
+_Y_PLURAL: Final = re.compile(r"[^aeiou]y$")
+
+
+class Distractor(NamedTuple):
+    """A sentence with one word replaced.
+
+    Attributes:
+        text: the new sentence.
+        word: what was replaced, as it stood there.
+        replacement: what stands there now (in the reference rule before letters are made small).
+        step: ``kind``, ``pronoun``, or ``last_resort``.
+        kind: of which both words are; empty in other steps.
+    """
+
+    text: str
+    word: str
+    replacement: str
+    step: Step
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    pronouns: tuple[tuple[str, ...], ...]
+    last_resort: str
+    plurals: Mapping[str, str]
+    singulars: Mapping[str, str]
+    unchanging: frozenset[str]
+    also_verbs: frozenset[str]
+    before_verbs: frozenset[str]
+    function_words: frozenset[str]
+
+
+class _Token(NamedTuple):
+    """A word of the sentence.
+
+    Attributes:
+        word: without its clitic.
+        start: where it begins.
+        clitic: ``'s``, ``'ll``, …, or empty.
+        first: whether it begins a sentence.
+        before: the word in front in small letters with its clitic, or empty.
+    """
+
+    word: str
+    start: int
+    clitic: str
+    first: bool
+    before: str
+
+    @property
+    def capital(self) -> bool:
+        """Whether it is written with a capital that its place does not ask for."""
+        return self.word[:1].isupper() and not self.first and self.word != "I"
+
+
+@cache
+def _words() -> _Words:
+    found = table("words")
+    plurals: dict[str, str] = found["irregular_plurals"]
+    lists = {
+        name: frozenset(found[name].split())
+        for name in ("unchanging", "also_verbs", "before_verbs", "function_words")
+    }
+    return _Words(
+        pronouns=tuple(tuple(group) for group in found["pronouns"]),
+        last_resort=found["last_resort"],
+        plurals=plurals,
+        singulars={many.lower(): one for one, many in plurals.items()},
+        **lists,
+    )
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun by the simple rule, or as the table of irregular ones has it."""
+    words = _words()
+    if noun in words.unchanging:
+        return noun
+    if noun in words.plurals:
+        return words.plurals[noun]
+    if _Y_PLURAL.search(noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if _SIBILANT.search(noun) else f"{noun}s"
+
+
+def _singulars(word: str) -> list[str]:
+    """What a word may be the plural of, in small letters, itself excluded."""
+    low = word.lower()
+    guesses = [_words().singulars.get(low, "").lower()]
+    if low.endswith("ies"):
+        guesses.append(f"{low[:-3]}y")
+    if low.endswith("es"):
+        guesses.append(low[:-2])
+    if low.endswith("s"):
+        guesses.append(low[:-1])
+    return [guess for guess in dict.fromkeys(guesses) if guess and plural(guess).lower() == low]
+
+
+def distractor_for(
+    sentence: str, *, seed: int, rule: DistractorRule = "paper", relations: Relations | None = None
+) -> Distractor:
+    """The distractor of a sentence; the same seed gives the same one.
+
+    Args:
+        sentence: the ambiguous one.
+        seed: of every draw.
+        rule: see the module.
+        relations: None for the built-in table.
+
+    Raises:
+        InputError: if the sentence has no word at all.
+    """
+    random = Random(seed)
+    tokens = _tokens(sentence)
+    if not tokens:
+        raise InputError(f"{sentence!r}: has no word that could be replaced by a distractor's")
+    found = relations or builtin_relations()
+    nouns = [token for token in tokens if _is_noun(token, found)]
+    by_kind = _by_reference if rule == "reference" else _by_paper
+    token, replacement, step, kind = (
+        by_kind(nouns, found, random) or _by_pronoun(tokens, random) or _last_resort(tokens, nouns, random)
+    )
+    if rule == "reference":
+        changed = sentence.replace(token.word, replacement, 1)
+        return Distractor(changed.capitalize(), token.word, replacement, step, kind)
+    written = _cased(replacement, token)
+    end = token.start + len(token.word)
+    return Distractor(sentence[: token.start] + written + sentence[end:], token.word, written, step, kind)
+
+
+_Choice = tuple[_Token, str, Step, str]
+
+
+def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
+    """One random noun; a random other member of its best kind, in its number."""
+    if not nouns:
+        return None
+    token = random.choice(nouns)
+    term, kinds = _term(token, relations)
+    if not kinds:
+        return None
+    kind = max(kinds, key=kinds.__getitem__)
+    others = [one for one in relations.members[kind] if one.lower() not in (term, token.word.lower())]
+    if not others:
+        return None
+    member = random.choice(others)
+    return token, member if term == token.word.lower() else plural(member), "kind", kind
+
+
+def _by_reference(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
+    """Nouns in random order; of the first that has other members, one with the largest weight of all."""
+    for token in random.sample(nouns, len(nouns)):
+        term, kinds = _term(token, relations)
+        others = [
+            (weight, one, kind)
+            for kind in kinds
+            for one, weight in relations.members[kind].items()
+            if one.lower() not in (term, token.word.lower())
+        ]
+        if others:
+            best = max(weight for weight, _, _ in others)
+            _, member, kind = random.choice([one for one in others if one[0] == best])
+            return token, member, "kind", kind
+    return None
+
+
+def _by_pronoun(tokens: Sequence[_Token], random: Random) -> _Choice | None:
+    groups = _words().pronouns
+    found = [
+        token
+        for token in tokens
+        if token.clitic in _AUXILIARY and any(token.word.lower() in group for group in groups)
+    ]
+    if not found:
+        return None
+    token = random.choice(found)
+    word = token.word.lower()
+    others = dict.fromkeys(one for group in groups if word in group for one in group if one != word)
+    return token, random.choice(list(others)), "pronoun", ""
+
+
+def _last_resort(tokens: Sequence[_Token], nouns: Sequence[_Token], random: Random) -> _Choice:
+    content = [token for token in tokens if token.word.lower() not in _words().function_words]
+    return random.choice(nouns or content or tokens), _words().last_resort, "last_resort", ""
+
+
+def _tokens(sentence: str) -> list[_Token]:
+    found: list[_Token] = []
+    before = ""
+    for match in _WORD.finditer(sentence):
+        clitic = match["clitic"] or ""
+        lead = sentence[: match.start()]
+        first = bool(_OPENING.match(lead) or _SENTENCE_END.search(lead))
+        found.append(_Token(match[0].removesuffix(clitic), match.start(), clitic, first, before))
+        before = match[0].lower().replace("’", "'")
+    return found
+
+
+def _is_noun(token: _Token, relations: Relations) -> bool:
+    """A name, or a word that the table has, unless it is a function word or looks like a verb here."""
+    if token.clitic not in _GENITIVE:
+        return False
+    if token.capital:
+        return True
+    words = _words()
+    low = token.word.lower()
+    if low in words.function_words:
+        return False
+    term, kinds = _term(token, relations)
+    looks_like_verb = term in words.also_verbs and token.before in words.before_verbs
+    return bool(kinds) and not looks_like_verb
+
+
+def _term(token: _Token, relations: Relations) -> tuple[str, Mapping[str, float]]:
+    """The term that a word is, or is the plural of, and its kinds; names are written with a capital."""
+    low = token.word.lower()
+    for term in (low, *_singulars(low)):
+        kinds = relations.kinds_of(term)
+        names = {kind: weight for kind, weight in kinds.items() if kind in relations.names}
+        common = {kind: weight for kind, weight in kinds.items() if kind not in relations.names}
+        wanted = names or common if token.capital else common or (names if token.first else {})
+        if wanted:
+            return term, wanted
+    return low, {}
+
+
+def _cased(replacement: str, token: _Token) -> str:
+    """A replacement written as the word was; the pronoun I always has its capital."""
+    if replacement == "i":
+        return "I"
+    if len(token.word) > 1 and token.word.isupper():
+        return replacement.upper()
+    if token.first or token.capital:
+        return replacement[:1].upper() + replacement[1:] if token.word[:1].isupper() else replacement
+    return replacement.lower() if token.word.islower() else replacement
