@@ -1,0 +1,297 @@
+"""What crowdworkers' votes say of the dataset (spec 5.3; paper 3 and Table 1).
+
+All measures come from `CrowdRecord`s, of a published file or of the log. A *reading* is a candidate with a
+label, a true slot; the distractor has none. Rows are resampled whole for the intervals, so the readings of
+one row stay together.
+
+==================== ================================================================ ==============
+measure              rule                                                             `Interval.n`
+==================== ================================================================ ==============
+kappa_original       Fleiss over the labels of the original pair                      rows
+kappa_disambiguated  Fleiss over the labels of the pairs of all readings              readings
+alpha_…              Krippendorff, nominal: the same of any number of workers         rows, readings
+true_plausible       mean share of yes over all readings                              readings
+distractor_plausible mean share of yes over rows with two readings and a distractor   rows
+accepts_all          mean share of workers who say yes to every reading of the row    rows
+agreement            share of rows where every reading has a yes of more than half    rows
+                     of the workers, and its label the plurality
+==================== ================================================================ ==============
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from simulator.agreement import (
+    Floats,
+    alpha_columns,
+    alpha_of,
+    by_group,
+    interval_of,
+    kappa_columns,
+    kappa_of,
+    modal_raters,
+    nominal_distance,
+    ratio_of,
+    resampled,
+    tally,
+)
+from simulator.ambient.labels import LABELS, Label, Side
+from simulator.ambient.records import CrowdRecord
+from simulator.stats import Interval
+
+Tie = Literal["first", "strict", "lenient", "majority"]
+TIES: Final[tuple[Tie, ...]] = get_args(Tie)
+"""Which label wins where votes are split evenly: the alphabetically first of those with most votes; none of
+them; each of them; and ``majority``: only a label that more than half of the workers chose."""
+
+
+class SlotVotes(NamedTuple):
+    """The votes on one candidate.
+
+    Attributes:
+        sentence: the candidate.
+        label: of the reading; None for a distractor.
+        votes: label -> workers, for the pair with the candidate in it.
+        plausible: workers who say it is a possible interpretation.
+        workers: all of them.
+    """
+
+    sentence: str
+    label: Label | None
+    votes: Mapping[Label, int]
+    plausible: int
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteTable:
+    """The votes on one example, as in the paper's Table 1.
+
+    Attributes:
+        original: label -> workers, for the original pair; all 0 where it was not asked for.
+        slots: candidates in the order in which they were shown.
+    """
+
+    id: str
+    premise: str
+    hypothesis: str
+    side: Side
+    original: Mapping[Label, int]
+    slots: tuple[SlotVotes, ...]
+
+    @property
+    def readings(self) -> tuple[SlotVotes, ...]:
+        """The candidates that are no distractors."""
+        return tuple(slot for slot in self.slots if slot.label is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrowdMeasures:
+    """All measures, each None where it is undefined; `undefined` says why.
+
+    Attributes:
+        rows: that were given.
+        left_out: of them, those without any vote or reading; no measure counts them.
+        readings: of the other rows.
+        three_readings: rows with three of them and no distractor, which distractor_plausible leaves out.
+        workers: votes on a row -> rows.
+        raters_original: votes that a row needs to count for kappa_original: what most rows have.
+        raters_disambiguated: likewise for kappa_disambiguated.
+        other_original: rows with votes that kappa_original leaves out, for their number of votes.
+        other_disambiguated: likewise, readings.
+        tie: how `agreement` was counted.
+        undefined: measure -> why it is None.
+    """
+
+    rows: int
+    left_out: int
+    readings: int
+    three_readings: int
+    workers: Mapping[int, int]
+    raters_original: int | None
+    raters_disambiguated: int | None
+    other_original: int
+    other_disambiguated: int
+    kappa_original: Interval | None
+    kappa_disambiguated: Interval | None
+    alpha_original: Interval | None
+    alpha_disambiguated: Interval | None
+    true_plausible: Interval | None
+    distractor_plausible: Interval | None
+    accepts_all: Interval | None
+    agreement: Interval | None
+    tie: Tie
+    undefined: Mapping[str, str]
+
+
+def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0) -> CrowdMeasures:
+    """All measures of crowdworkers' votes.
+
+    Args:
+        records: rows; an id may occur again.
+        tie: what wins where votes are split evenly.
+        seed: of the resampling of rows.
+    """
+    used = [one for one in records if _workers(one) and one.true_slots]
+    pooled = [(row, slot) for row, one in enumerate(used) for slot in one.true_slots]
+    votes = [used[row].relabelled[slot] for row, slot in pooled]
+    original = _labelling([one.original for one in used], range(len(used)), len(used))
+    readings = _labelling(votes, [row for row, _ in pooled], len(used))
+    shares = np.array([_shares(one, tie) for one in used]).reshape(len(used), 2 * len(_SHARES))
+    found = _intervals(shares, {"original": original, "disambiguated": readings}, seed)
+    return CrowdMeasures(
+        rows=len(records),
+        left_out=len(records) - len(used),
+        readings=len(pooled),
+        three_readings=sum(len(one.true_slots) == 3 for one in used),
+        workers=_histogram(used),
+        raters_original=original.raters,
+        raters_disambiguated=readings.raters,
+        other_original=original.voted - original.subjects,
+        other_disambiguated=readings.voted - readings.subjects,
+        **found,
+        tie=tie,
+        undefined={name: _why(name, bool(used)) for name, value in found.items() if value is None},
+    )
+
+
+def vote_table(record: CrowdRecord) -> VoteTable:
+    """The distribution of votes on an example and on each of its candidates."""
+    slots = zip(record.interpretations, record.labels, record.relabelled, record.plausible, strict=True)
+    return VoteTable(
+        id=record.id,
+        premise=record.premise,
+        hypothesis=record.hypothesis,
+        side=record.side,
+        original=count_labels(record.original),
+        slots=tuple(
+            SlotVotes(sentence, label, count_labels(votes), sum(plausible), len(plausible))
+            for sentence, label, votes, plausible in slots
+        ),
+    )
+
+
+def count_labels(votes: Sequence[Label]) -> dict[Label, int]:
+    """Label -> votes, in canonical order."""
+    return {label: votes.count(label) for label in LABELS}
+
+
+def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
+    """Whether the plurality of votes is for a label."""
+    counts = count_labels(votes)
+    most = max(counts.values())
+    tied = [one for one in LABELS if counts[one] == most]
+    match tie:
+        case "first":
+            return tied[0] == label
+        case "strict":
+            return tied == [label]
+        case "lenient":
+            return label in tied
+        case "majority":
+            return 2 * counts[label] > len(votes)
+
+
+def is_plausible(votes: Sequence[bool]) -> bool:
+    """Whether more than half of the workers say yes."""
+    return 2 * sum(votes) > len(votes)
+
+
+def agrees(record: CrowdRecord, tie: Tie = "first") -> bool:
+    """Whether the votes agree with the labels of a row: for every reading, it is possible and its label wins.
+
+    A row without readings agrees with nothing.
+    """
+    readings = [(slot, label) for slot, label in enumerate(record.labels) if label is not None]
+    return bool(readings) and all(
+        is_plausible(record.plausible[slot]) and wins(record.relabelled[slot], label, tie)
+        for slot, label in readings
+    )
+
+
+_SHARES: Final = ("true_plausible", "distractor_plausible", "accepts_all", "agreement")
+
+
+class _Labelling(NamedTuple):
+    """What kappa and alpha are made of: a row of columns per record.
+
+    Attributes:
+        raters: that a subject of kappa has.
+        subjects: that have so many.
+        units: of alpha.
+        voted: subjects with any vote.
+    """
+
+    kappa: Floats
+    alpha: Floats
+    distances: Floats
+    raters: int | None
+    subjects: int
+    units: int
+    voted: int
+
+
+def _intervals(shares: Floats, labellings: Mapping[str, _Labelling], seed: int) -> dict[str, Interval | None]:
+    """Every measure, all of them of the same resamples of rows."""
+    parts = [shares, *(part for one in labellings.values() for part in (one.kappa, one.alpha))]
+    columns = np.hstack(parts)
+    drawn = resampled(columns, seed=seed) if len(columns) else np.zeros((1, columns.shape[1]))
+    share, *rest = np.split(drawn, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
+    counts = shares[:, 1::2].sum(axis=0).astype(int).tolist()
+    found = {
+        name: interval_of(ratio_of(share[:, 2 * place], share[:, 2 * place + 1]), counts[place])
+        for place, name in enumerate(_SHARES)
+    }
+    for (name, one), kappa, alpha in zip(labellings.items(), rest[::2], rest[1::2], strict=True):
+        found[f"kappa_{name}"] = interval_of(kappa_of(kappa, one.raters or 2), one.subjects)
+        found[f"alpha_{name}"] = interval_of(alpha_of(alpha, one.distances), one.units)
+    return found
+
+
+def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: int) -> _Labelling:
+    raters = modal_raters(votes)
+    modal = [place for place, one in enumerate(votes) if len(one) == raters]
+    counts = tally([votes[place] for place in modal], LABELS)
+    alpha, distances = alpha_columns(votes, nominal_distance)
+    return _Labelling(
+        by_group(kappa_columns(counts), [rows[place] for place in modal], number),
+        by_group(alpha, rows, number),
+        distances,
+        raters,
+        len(modal),
+        sum(len(one) >= 2 for one in votes),
+        sum(bool(one) for one in votes),
+    )
+
+
+def _shares(record: CrowdRecord, tie: Tie) -> tuple[float, ...]:
+    """Two columns for each of `_SHARES`: the sum of shares within the row, and their number."""
+    true, workers = record.true_slots, _workers(record)
+    plausible = sum(sum(record.plausible[slot]) for slot in true) / workers
+    distractor = record.distractor if len(true) == 2 else None
+    fooled = sum(record.plausible[distractor]) / workers if distractor is not None else 0.0
+    accepting = sum(map(all, zip(*(record.plausible[slot] for slot in true), strict=True))) / workers
+    one = float(distractor is not None)
+    return (plausible, len(true), fooled, one, accepting, 1.0, float(agrees(record, tie)), 1.0)
+
+
+def _workers(record: CrowdRecord) -> int:
+    return len(record.plausible[0]) if record.plausible else 0
+
+
+def _histogram(records: Sequence[CrowdRecord]) -> dict[int, int]:
+    sizes = [_workers(one) for one in records]
+    return {size: sizes.count(size) for size in sorted(set(sizes))}
+
+
+def _why(name: str, any_rows: bool) -> str:
+    if not any_rows:
+        return "no row has votes"
+    if name == "distractor_plausible":
+        return "no row has two readings and a distractor"
+    return "nothing has two votes, or all votes are for one label"

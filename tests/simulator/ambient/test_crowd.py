@@ -1,0 +1,225 @@
+"""Measures of crowdworkers' votes: worked out by hand, and once more by an implementation of its own."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambient.crowd import (
+    TIES,
+    CrowdMeasures,
+    Tie,
+    agrees,
+    crowd_measures,
+    is_plausible,
+    vote_table,
+    wins,
+)
+from simulator.ambient.files.crowd import read_crowd
+from simulator.ambient.labels import Label
+from simulator.ambient.records import CrowdRecord
+from simulator.stats import Interval
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLISHED = SHARED / "data" / "ambient" / "crowdworker_annotations_first60.jsonl"
+NAMES: dict[str, Label] = {"C": "contradiction", "E": "entailment", "N": "neutral"}
+
+
+def votes(text: str) -> tuple[Label, ...]:
+    return tuple(NAMES[letter] for letter in text)
+
+
+def row(labels: str, original: str, *slots: tuple[str, int]) -> CrowdRecord:
+    """A record: labels of the slots (- is the distractor), votes, first workers say yes."""
+    return CrowdRecord(
+        id="7",
+        premise="premise",
+        hypothesis="hypothesis",
+        side="premise",
+        interpretations=("one", "two", "three"),
+        labels=tuple(NAMES.get(letter) for letter in labels),
+        original=votes(original),
+        relabelled=tuple(votes(given) for given, _ in slots),
+        plausible=tuple(tuple(worker < yes for worker in range(len(given))) for given, yes in slots),
+    )
+
+
+A = row("E-N", "EEEEENNNC", ("E" * 9, 9), ("NNNNNCCCC", 3), ("EEEENNNNC", 8))
+B = row("ECN", "N" * 9, ("EEEEEENNN", 5), ("CCCCEEEEN", 9), ("N" * 9, 9))
+C = row("-EN", "CCCEEENNN", ("C" * 9, 0), ("E" * 9, 4), ("NNNNNEEEE", 9))
+D = row("EN-", "E" * 9, ("EEEENNNCC", 9), ("NNNNNEECC", 9), ("N" * 9, 9))
+ROWS = [A, B, C, D]
+
+
+def value(interval: Interval | None) -> float:
+    assert interval is not None
+    assert interval.low <= interval.value <= interval.high
+    return interval.value
+
+
+def test_every_measure_by_hand() -> None:
+    found = crowd_measures(ROWS)
+    # Yes of A 9, 8; B 5, 9, 9; C 4, 9; D 9, 9.
+    assert value(found.true_plausible) == pytest.approx(71 / 81)
+    # A 3, C 0, D 9; B has no distractor.
+    assert value(found.distractor_plausible) == pytest.approx(12 / 27)
+    assert value(found.accepts_all) == pytest.approx((8 + 5 + 4 + 9) / 36)
+    # Contradiction, entailment, neutral: (1, 5, 3), (0, 0, 9), (3, 3, 3), (0, 9, 0).
+    observed, chance = (26 + 72 + 18 + 72) / 72 / 4, (4**2 + 17**2 + 15**2) / 36**2
+    assert value(found.kappa_original) == pytest.approx((observed - chance) / (1 - chance))
+    # (0, 9, 0), (1, 4, 4), (0, 6, 3), (4, 4, 1), (0, 0, 9), (0, 9, 0), (0, 4, 5), (2, 4, 3), (2, 2, 5).
+    observed = (72 + 24 + 36 + 24 + 72 + 72 + 32 + 20 + 24) / 72 / 9
+    chance = (9**2 + 42**2 + 30**2) / 81**2
+    assert value(found.kappa_disambiguated) == pytest.approx((observed - chance) / (1 - chance))
+    measures = (
+        *(found.kappa_original, found.kappa_disambiguated, found.true_plausible),
+        *(found.distractor_plausible, found.accepts_all, found.agreement),
+    )
+    assert [one.n for one in measures if one] == [4, 9, 9, 3, 4, 4]
+    assert (found.rows, found.left_out, found.readings, found.three_readings) == (4, 0, 9, 1)
+    assert (found.workers, found.raters_original, found.raters_disambiguated) == ({9: 4}, 9, 9)
+    assert not found.undefined
+
+
+@pytest.mark.parametrize(
+    ("tie", "agreeing"),
+    [
+        # A ties entailment with neutral, which is meant; B contradiction, which is meant, with entailment.
+        # C has a reading that 4 of 9 find possible. D has a plurality of 4.
+        ("first", [B, D]),
+        ("strict", [D]),
+        ("lenient", [A, B, D]),
+        ("majority", []),
+    ],
+)
+def test_agreement_under_each_rule_for_ties(tie: Tie, agreeing: list[CrowdRecord]) -> None:
+    assert [one for one in ROWS if agrees(one, tie)] == agreeing
+    found = crowd_measures(ROWS, tie)
+    assert value(found.agreement) == pytest.approx(len(agreeing) / 4)
+    assert found.tie == tie
+
+
+def test_ties() -> None:
+    three_ways = votes("CCCEEENNN")
+    assert [tie for tie in TIES if wins(three_ways, "contradiction", tie)] == ["first", "lenient"]
+    assert [tie for tie in TIES if wins(three_ways, "neutral", tie)] == ["lenient"]
+    assert [tie for tie in TIES if wins(votes("NNNNNEEEE"), "neutral", tie)] == list(TIES)
+    assert not any(wins(votes("NNNNNEEEE"), "entailment", tie) for tie in TIES)
+    assert is_plausible([True, True, False])
+    assert not is_plausible([True, False])
+
+
+def test_kappa_is_of_rows_with_the_usual_number_of_workers() -> None:
+    few = row("E-N", "EE", ("EE", 2), ("NN", 1), ("NC", 0))
+    found, full = crowd_measures([*ROWS, few]), crowd_measures(ROWS)
+    assert value(found.kappa_original) == pytest.approx(value(full.kappa_original))
+    assert value(found.kappa_disambiguated) == pytest.approx(value(full.kappa_disambiguated))
+    assert (found.other_original, found.other_disambiguated) == (1, 2)
+    assert (found.raters_original, found.workers) == (9, {2: 1, 9: 4})
+    assert value(found.true_plausible) == pytest.approx((71 / 9 + 1) / 11)
+    assert found.alpha_original is not None
+    assert (found.alpha_original.n, full.alpha_original and full.alpha_original.n) == (5, 4)
+    assert found.alpha_original.value != value(full.alpha_original)
+
+
+def test_rows_without_votes_and_measures_that_are_undefined() -> None:
+    empty = row("E-N", "", ("", 0), ("", 0), ("", 0))
+    found = crowd_measures([*ROWS, empty])
+    assert (found.rows, found.left_out) == (5, 1)
+    assert replace_counts(found) == replace_counts(crowd_measures(ROWS))
+    nothing = crowd_measures([empty])
+    assert nothing.agreement is None
+    assert set(nothing.undefined.values()) == {"no row has votes"}
+    assert len(nothing.undefined) == 8
+    alike = crowd_measures([row("ECN", "EE", ("EE", 2), ("EE", 2), ("EE", 2))])
+    assert set(alike.undefined) == {
+        *("kappa_original", "kappa_disambiguated", "alpha_original", "alpha_disambiguated"),
+        "distractor_plausible",
+    }
+    assert alike.kappa_original is None
+    judged = crowd_measures([replace(A, original=(), origin="m/x")])
+    assert "kappa_original" in judged.undefined
+    assert value(judged.true_plausible) == pytest.approx(17 / 18)
+
+
+def replace_counts(measures: CrowdMeasures) -> CrowdMeasures:
+    return replace(measures, rows=0, left_out=0)
+
+
+def test_intervals_follow_the_seed() -> None:
+    assert crowd_measures(ROWS, seed=1) == crowd_measures(ROWS, seed=1)
+    one, other = crowd_measures(ROWS * 5, seed=1), crowd_measures(ROWS * 5, seed=2)
+    assert one.accepts_all != other.accepts_all
+    assert value(one.accepts_all) == value(other.accepts_all)
+
+
+def test_vote_table() -> None:
+    table = vote_table(A)
+    assert table.original == {"contradiction": 1, "entailment": 5, "neutral": 3}
+    first, distractor, last = table.slots
+    assert (first.sentence, first.label, first.plausible, first.workers) == ("one", "entailment", 9, 9)
+    assert first.votes == {"contradiction": 0, "entailment": 9, "neutral": 0}
+    assert (distractor.label, distractor.plausible) == (None, 3)
+    assert table.readings == (first, last)
+
+
+def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
+    """Section 5.3 of the specification over the fields of the file, votes one by one."""
+    true = [(r, j) for r in rows for j in range(3) if r["labels"][j] is not None]
+    two = [r for r in rows if sum(label is not None for label in r["labels"]) == 2]
+
+    def fleiss(subjects: list[list[str]]) -> float:
+        pairs = [
+            sum(a == b for i, a in enumerate(s) for b in s[:i]) / (len(s) * (len(s) - 1) / 2)
+            for s in subjects
+        ]
+        votes = Counter(one for s in subjects for one in s)
+        chance = sum((count / votes.total()) ** 2 for count in votes.values())
+        return (sum(pairs) / len(pairs) - chance) / (1 - chance)
+
+    def right(r: dict[str, Any], j: int) -> bool:
+        said, counts = r[f"d{j + 1}_gold"], Counter(r[f"q{j + 1}_gold"])
+        if said.count(True) <= said.count(False):
+            return False
+        best = sorted(label for label, count in counts.items() if count == max(counts.values()))
+        label: str = r["labels"][j]
+        agreed = {
+            "first": best[0] == label,
+            "strict": best == [label],
+            "lenient": label in best,
+            "majority": counts[label] >= 5,
+        }
+        return agreed[tie]
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    workers = range(9)
+    slots = [[j for j in range(3) if r["labels"][j] is not None] for r in rows]
+    return {
+        "kappa_original": fleiss([r["q0_gold"] for r in rows]),
+        "kappa_disambiguated": fleiss([r[f"q{j + 1}_gold"] for r, j in true]),
+        "true_plausible": mean([sum(r[f"d{j + 1}_gold"]) / 9 for r, j in true]),
+        "distractor_plausible": mean([sum(r[f"d{int(r['distractor_idx']) + 1}_gold"]) / 9 for r in two]),
+        "accepts_all": mean(
+            [
+                sum(all(r[f"d{j + 1}_gold"][w] for j in js) for w in workers) / 9
+                for r, js in zip(rows, slots, strict=True)
+            ]
+        ),
+        "agreement": mean([float(all(right(r, j) for j in js)) for r, js in zip(rows, slots, strict=True)]),
+    }
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no votes at {PUBLISHED}; set ASKBACK_SHARED")
+@pytest.mark.parametrize("tie", TIES)
+def test_published_votes_are_measured_as_by_brute_force(tie: Tie) -> None:
+    rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
+    found = crowd_measures(read_crowd(PUBLISHED).rows, tie)
+    for name, expected in brute(rows, tie).items():
+        assert value(getattr(found, name)) == pytest.approx(expected, abs=1e-12), name
