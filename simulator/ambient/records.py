@@ -188,10 +188,16 @@ class SeedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """A paraphrase of a claim; `score` is the second-highest probability of a label (spec 10)."""
+    """A paraphrase of a claim (spec 10).
+
+    Attributes:
+        score: the second-highest probability of a label.
+        probabilities: of each label, the claim being the premise; None where only the score is known.
+    """
 
     text: str
     score: float
+    probabilities: Mapping[Label, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

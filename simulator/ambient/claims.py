@@ -1,0 +1,167 @@
+"""Political claims that are ambiguous, found by a multilabel model of inference (spec 10).
+
+A claim is paraphrased; where claim and paraphrase may stand in more than one relation, the claim has readings
+of which the paraphrase is only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from personas.templates import Rendered, render
+from simulator.ambient.items import ClaimItem
+from simulator.ambient.labels import LABELS, Label, LabelSet
+from simulator.ambient.nli.predict import sigmoid
+from simulator.ambient.records import ClaimRecord, Paraphrase
+from simulator.stats import Interval, wilson
+
+THRESHOLD: Final = sigmoid(-1.97)
+"""The median logit threshold of multi-label WANLI (Table 11) as a probability."""
+PARAPHRASES: Final = 5
+TOP_P: Final = 0.9
+REFERENCE_TOP_P: Final = 0.4
+"""What the call in the reference notebook passes; the paper gives `TOP_P`."""
+AMBIGUITY: Final = "a"
+FACTUALITY: Final = "f"
+TOLERANCE: Final = 1e-9
+
+_DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
+
+
+class HasProbabilities(Protocol):
+    """What paraphrases are scored with: `nli.predict.Predictor`."""
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Label, float]]:
+        """The probability of each label, pair by pair."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimMeasures:
+    """How well flags agree with what fact-checks complain about.
+
+    Attributes:
+        n: claims that have been marked; the others are not counted below.
+        unmarked: claims that nobody has marked.
+        unscored: marked claims without any paraphrase; they are never flagged.
+        flagged: claims whose score is above the threshold.
+        ambiguous: claims marked ``a``.
+        precision: share of the flagged that are marked ``a`` (Wilson interval); None if none is flagged.
+        recall: share of those marked ``a`` that are flagged; None if there are none.
+    """
+
+    n: int
+    unmarked: int
+    unscored: int
+    flagged: int
+    ambiguous: int
+    threshold: float
+    precision: Interval | None
+    recall: Interval | None
+
+
+def clean_claim(claim: str) -> str:
+    """A claim without who says it: some strings deleted, the first letter a capital."""
+    for text in _DELETED:
+        claim = claim.replace(text, "")
+    claim = claim.strip()
+    return claim[:1].upper() + claim[1:]
+
+
+def paraphrase_prompt(item: ClaimItem, language: str = "en") -> Rendered:
+    """The zero-shot prompt for one paraphrase of a claim."""
+    return render("ambient/paraphrase", language, {"claim": item.cleaned})
+
+
+def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
+    """The distinct paraphrases in their order: without empty ones and such as only repeat the claim.
+
+    Args:
+        paraphrases: as a model wrote them; blanks around them do not count.
+        cleaned: the claim that was paraphrased; if given, what is identical to it is dropped.
+    """
+    written = dict.fromkeys(text.strip() for text in paraphrases)
+    return tuple(text for text in written if text and text != cleaned)
+
+
+def second_highest(probabilities: Mapping[Label, float]) -> float:
+    """The second-highest probability: above a threshold if more than one label is."""
+    return sorted(probabilities.values())[-2]
+
+
+def score_paraphrases(
+    predictor: HasProbabilities, cleaned: str, paraphrases: Sequence[str]
+) -> tuple[Paraphrase, ...]:
+    """Paraphrases with their scores, the claim being the premise.
+
+    Args:
+        predictor: a multilabel model.
+        cleaned: the claim.
+        paraphrases: of it.
+    """
+    found = predictor.probabilities([(cleaned, text) for text in paraphrases])
+    return tuple(
+        Paraphrase(text, second_highest(some), some) for text, some in zip(paraphrases, found, strict=True)
+    )
+
+
+def score(record: ClaimRecord) -> float | None:
+    """The score of a claim: the highest of its paraphrases; None if it has none."""
+    return max((one.score for one in record.paraphrases), default=None)
+
+
+def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
+    """Whether a claim is taken to be ambiguous: its score is strictly above the threshold."""
+    found = score(record)
+    return found is not None and found > threshold
+
+
+def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> LabelSet | None:
+    """The labels whose probability is above the threshold; None if only the score is known."""
+    if paraphrase.probabilities is None:
+        return None
+    return frozenset(label for label in LABELS if paraphrase.probabilities[label] > threshold)
+
+
+def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase | None:
+    """The paraphrase for which a claim is flagged: the one with the highest score; None if it is not."""
+    return max(record.paraphrases, key=lambda one: one.score) if flagged(record, threshold) else None
+
+
+def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> ClaimMeasures:
+    """Precision and recall for claims that are marked as ambiguous.
+
+    Args:
+        records: claims; those that nobody has marked are only counted.
+        threshold: a probability; a claim is flagged above it.
+    """
+    marked = [record for record in records if record.marks is not None]
+    given = [record for record in marked if flagged(record, threshold)]
+    wanted = [record for record in marked if _ambiguous(record)]
+    hits = sum(_ambiguous(record) for record in given)
+    return ClaimMeasures(
+        n=len(marked),
+        unmarked=len(records) - len(marked),
+        unscored=sum(not record.paraphrases for record in marked),
+        flagged=len(given),
+        ambiguous=len(wanted),
+        threshold=threshold,
+        precision=wilson(hits, len(given)) if given else None,
+        recall=wilson(hits, len(wanted)) if wanted else None,
+    )
+
+
+def rescored(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:
+    """Claims whose stored score differs from that of their paraphrases by more than 1e-9, with the latter."""
+    found = ((record, score(record)) for record in records if record.stored_score is not None)
+    return tuple(
+        (record, now)
+        for record, now in found
+        if now is None or abs(now - (record.stored_score or 0.0)) > TOLERANCE
+    )
+
+
+def _ambiguous(record: ClaimRecord) -> bool:
+    return AMBIGUITY in (record.marks or ())

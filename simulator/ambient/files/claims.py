@@ -1,0 +1,212 @@
+"""Files of claims: results with paraphrases and scores, and what annotators marked (spec 10).
+
+``results.jsonl`` has ``example_id, label, url, annotations, claim, person, venue, justification,
+cleaned_claim, ambiguity_score, paraphrases`` (pairs of text and score); ``dev-annotations.csv`` has
+``claim, justification, annotation, notes, label, url``. They are joined on the exact text of the claim.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
+from simulator.ambient.records import ClaimRecord, Paraphrase
+from simulator.errors import InputError
+from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
+from trees.faults import Fault
+
+_SEPARATORS: Final = str.maketrans("", "", " ,;/&+")
+_COLUMNS: Final = ("claim", "annotation")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnnotation:
+    """What a fact-check complains about, as somebody marked it.
+
+    Attributes:
+        marks: ``a`` (ambiguity), ``f`` (factuality); None if the cell is empty.
+    """
+
+    claim: str
+    marks: frozenset[str] | None
+    notes: str = ""
+    justification: str = ""
+    rating: str = ""
+    url: str = ""
+
+
+class Joined(NamedTuple):
+    """Claims with their marks.
+
+    Attributes:
+        records: all claims; `marks` is None where there is no annotation.
+        unannotated: claims of the results for which the annotations have no row.
+        unknown: rows of the annotations whose claim is not in the results.
+    """
+
+    records: tuple[ClaimRecord, ...]
+    unannotated: int
+    unknown: int
+
+
+def read_results(path: str | Path) -> Read[ClaimRecord]:
+    """The claims of a results file; a second row with the same id is a fault.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    seen: set[str] = set()
+
+    def parse(row: Row) -> ClaimRecord:
+        record = _record(row)
+        if record.id in seen:
+            raise row.wrong("example_id", "is that of an earlier row")
+        seen.add(record.id)
+        return record
+
+    return read_lines(path, parse, name="example_id")
+
+
+def write_results(path: str | Path, records: Iterable[ClaimRecord]) -> None:
+    """Write claims in the published format; marks and notes are not part of it.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    write_lines(path, (json.dumps(_plain(record), ensure_ascii=False) for record in records))
+
+
+def read_annotations(path: str | Path) -> Read[ClaimAnnotation]:
+    """The marks in a CSV file; a second row on the same claim is a fault.
+
+    Raises:
+        InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.
+    """
+    path = Path(path)
+    rows: list[ClaimAnnotation] = []
+    lines: list[int] = []
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for line, cells in _cells(path):
+        try:
+            found = _annotation(cells)
+            if found.claim in seen:
+                raise FieldError("claim is that of an earlier row")
+        except FieldError as error:
+            faults.append(Fault(str(path), (cells.get("claim") or "")[:40], line, "format", str(error)))
+            continue
+        seen.add(found.claim)
+        rows.append(found)
+        lines.append(line)
+    if not rows and not faults:
+        faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
+    return Read(tuple(rows), tuple(lines), tuple(faults))
+
+
+def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:
+    """Claims with the marks of the annotation that has exactly their text."""
+    marked = {one.claim: one for one in annotations}
+    known = {record.claim for record in records}
+    return Joined(
+        tuple(
+            replace(record, marks=found.marks, notes=found.notes) if found else record
+            for record in records
+            for found in [marked.get(record.claim)]
+        ),
+        unannotated=sum(record.claim not in marked for record in records),
+        unknown=sum(claim not in known for claim in marked),
+    )
+
+
+def _record(row: Row) -> ClaimRecord:
+    return ClaimRecord(
+        id=row.key("example_id"),
+        claim=row.text("claim"),
+        cleaned=row.text("cleaned_claim"),
+        paraphrases=tuple(
+            _paraphrase(row, value, place) for place, value in enumerate(row.list("paraphrases"))
+        ),
+        justification=_said(row, "justification"),
+        rating=_said(row, "label"),
+        person=_said(row, "person"),
+        venue=_said(row, "venue"),
+        url=_said(row, "url"),
+        stored_score=row.number_or_none("ambiguity_score"),
+    )
+
+
+def _paraphrase(row: Row, value: Any, place: int) -> Paraphrase:
+    name = f"paraphrases[{place}]"
+    if not isinstance(value, list) or len(value) != 2:
+        raise row.wrong(name, "is not a pair of text and score")
+    inner = Row({"text": value[0], "score": value[1]}, f"{name}.")
+    return Paraphrase(inner.text("text"), inner.number("score"))
+
+
+def _said(row: Row, name: str) -> str:
+    """A text that may be missing; justifications are lists of sentences in some files."""
+    value = row.get(name)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return " ".join(value)
+    return row.text(name, empty=True) if value is not None else ""
+
+
+def _plain(record: ClaimRecord) -> dict[str, Any]:
+    return {
+        "example_id": record.id,
+        "label": record.rating,
+        "url": record.url,
+        "claim": record.claim,
+        "person": record.person,
+        "venue": record.venue,
+        "justification": record.justification,
+        "cleaned_claim": record.cleaned,
+        "ambiguity_score": score(record),
+        "paraphrases": [[one.text, one.score] for one in record.paraphrases],
+    }
+
+
+def _annotation(cells: Mapping[str, str]) -> ClaimAnnotation:
+    claim = cells.get("claim") or ""
+    if not claim.strip():
+        raise FieldError("claim is empty")
+    said = (cells.get("annotation") or "").translate(_SEPARATORS).lower()
+    if wrong := sorted(set(said) - {AMBIGUITY, FACTUALITY}):
+        raise FieldError(
+            f"annotation is {cells['annotation']!r}, not {AMBIGUITY} (ambiguity), {FACTUALITY} (factuality) "
+            f"or both ({wrong[0]!r} is neither)"
+        )
+    return ClaimAnnotation(
+        claim=claim,
+        marks=frozenset(said) or None,
+        notes=cells.get("notes") or "",
+        justification=cells.get("justification") or "",
+        rating=cells.get("label") or "",
+        url=cells.get("url") or "",
+    )
+
+
+def _cells(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """The line on which each row of a CSV file begins, with its cells by column."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"{path}: has no column {missing[0]!r} in its first line")
+            found, begin = [], reader.line_num + 1
+            for row in reader:
+                found.append((begin, row))
+                begin = reader.line_num + 1
+            return found
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except csv.Error as error:
+        raise InputError(f"{path}: is not CSV ({error})") from error

@@ -1,0 +1,248 @@
+"""A trained model that says for pairs of sentences which labels hold (spec 9.1, 10, 2.2).
+
+A folder is either what ``askback train ambient-nli`` wrote for one seed (``nli.json`` says family and
+threshold), or any local folder of a transformers model for sequence classification whose configuration names
+its classes: three labels, the seven sets, or one number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import LABELS, Label, LabelSet
+from simulator.ambient.nli.families import CLASSES, SET_CLASSES, Family, Output, Scores, output_of
+from simulator.ambient.nli.reading import BATCH, MAX_LENGTH, Pair, read_pairs
+from simulator.ambient.nli.thresholds import Pairs, Threshold, label_set, tuned
+from simulator.errors import InputError
+from simulator.models.weights import imported, quiet
+
+SETTINGS: Final = "nli.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A model with its tokenizer.
+
+    Attributes:
+        order: for each class of the family the place of the model's number for it.
+    """
+
+    model: Any
+    tokenizer: Any
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictor:
+    """A model of one of the families, ready to be asked.
+
+    Attributes:
+        name: of its folder.
+        family: what it gives.
+        threshold: what label sets are made with; None where none is known, or needed (family set).
+        heads: one model, or one a label (family binary).
+        max_length: of a pair, in tokens.
+        batch: pairs that are read at a time.
+    """
+
+    name: str
+    family: Family
+    threshold: Threshold = None
+    heads: tuple[Head, ...] = field(repr=False)
+    max_length: int = MAX_LENGTH
+    batch: int = BATCH
+
+    @property
+    def output(self) -> Output:
+        """What kind of numbers it gives."""
+        return output_of(self.family)
+
+    def scores(self, pairs: Sequence[Pair]) -> list[Scores]:
+        """Its numbers for each pair, in the order of `families.CLASSES`."""
+        if not pairs:
+            return []
+        read = [self._read(head, pairs) for head in self.heads]
+        return [tuple(number for some in parts for number in some) for parts in zip(*read, strict=True)]
+
+    def logits(self, pairs: Sequence[Pair]) -> list[dict[str, float]]:
+        """Its numbers for each pair under their names: labels, sets, or ``value``."""
+        return [dict(zip(CLASSES[self.output], one, strict=True)) for one in self.scores(pairs)]
+
+    def label_sets(self, pairs: Sequence[Pair]) -> list[LabelSet]:
+        """The predicted label set of each pair.
+
+        Raises:
+            InputError: if no threshold is known.
+        """
+        if self.threshold is None and self.output != "sets":
+            raise InputError(
+                f"{self.name}: has no threshold to make label sets with; tune it on dev examples (`tuned`), "
+                f'or write one into {SETTINGS}: {{"threshold": …}}'
+            )
+        return [label_set(one, self.threshold) for one in self.scores(pairs)]
+
+    def probabilities(self, pairs: Sequence[Pair]) -> list[dict[Label, float]]:
+        """The probability of each label: each by itself (multilabel, binary), or adding up to 1.
+
+        A classifier over sets gives a label the probability of all sets with it.
+
+        Raises:
+            InputError: if the model gives one number, which is no probability of labels.
+        """
+        return [self._probabilities(one) for one in self.scores(pairs)]
+
+    def tuned(self, examples: Sequence[Example], pairs: Pairs = "all") -> Predictor:
+        """The same with a threshold tuned on the original pairs of dev examples.
+
+        Raises:
+            InputError: if there are no examples.
+        """
+        scores = self.scores([(example.premise, example.hypothesis) for example in examples])
+        return replace(self, threshold=tuned(scores, [example.labels for example in examples], pairs))
+
+    def _read(self, head: Head, pairs: Sequence[Pair]) -> list[Scores]:
+        found = read_pairs(
+            imported("torch"),
+            head.model,
+            head.tokenizer,
+            pairs,
+            max_length=self.max_length,
+            batch=self.batch,
+        )
+        return [tuple(row[place] for place in head.order) for row in found]
+
+    def _probabilities(self, scores: Scores) -> dict[Label, float]:
+        if self.output == "value":
+            raise InputError(f"{self.name}: gives one number for a pair, not probabilities of labels")
+        if self.family in ("multilabel", "binary"):
+            return dict(zip(LABELS, map(sigmoid, scores), strict=True))
+        shares = softmax(scores)
+        if self.output == "labels":
+            return dict(zip(LABELS, shares, strict=True))
+        return {
+            label: math.fsum(share for one, share in zip(SET_CLASSES, shares, strict=True) if label in one)
+            for label in LABELS
+        }
+
+
+def load_predictor(
+    folder: str | Path,
+    *,
+    family: Family | None = None,
+    threshold: Threshold = None,
+    device: str | None = None,
+) -> Predictor:
+    """The model in a folder.
+
+    Args:
+        folder: what training wrote for one seed, or a transformers model that names its classes.
+        family: which family it is of, where the folder does not say: a model with three classes is taken
+            for a ``classifier`` unless its configuration calls it multi-label.
+        threshold: instead of the folder's.
+        device: ``cpu``, ``cuda``; None for a GPU if there is one.
+
+    Raises:
+        Unsupported: if torch or transformers is missing.
+        InputError: if there is no such model, or it does not name its classes.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one with a model for sequence classification")
+    told = _settings(folder / SETTINGS)
+    torch, transformers = imported("torch"), imported("transformers")
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    found = family or told.get("family")
+    if found == "binary":
+        loaded = [_loaded(transformers, folder / label, where) for label in LABELS]
+        heads = tuple(Head(model, tokenizer, (0,)) for model, tokenizer in loaded)
+    else:
+        model, tokenizer = _loaded(transformers, folder, where)
+        output, order = _classes(folder, model.config)
+        found = found or _family(output, model.config)
+        if output_of(found) != output:
+            raise InputError(
+                f"{folder}: its classes are {'; '.join(CLASSES[output])}, as in no model of family {found}"
+            )
+        heads = (Head(model, tokenizer, order),)
+    return Predictor(
+        name=str(folder),
+        family=found,
+        threshold=threshold if threshold is not None else _threshold(told.get("threshold")),
+        heads=heads,
+        max_length=told.get("max_length", MAX_LENGTH),
+    )
+
+
+def sigmoid(logit: float) -> float:
+    """The logistic function."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """Shares of exponentials."""
+    highest = max(logits)
+    powers = [math.exp(one - highest) for one in logits]
+    return [one / math.fsum(powers) for one in powers]
+
+
+def _loaded(transformers: Any, folder: Path, device: str) -> tuple[Any, Any]:
+    try:
+        with quiet(transformers):
+            here = {"local_files_only": True}
+            config = transformers.AutoConfig.from_pretrained(folder, **here)
+            names = config.architectures or []
+            if not any(name.endswith("ForSequenceClassification") for name in names):
+                raise InputError(
+                    f"{folder}: holds no model for sequence classification; train one on it first"
+                )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **here)
+            model = transformers.AutoModelForSequenceClassification.from_pretrained(
+                folder, dtype=imported("torch").float32, **here
+            )
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
+    return model.to(device).eval(), tokenizer
+
+
+def _classes(folder: Path, config: Any) -> tuple[Output, tuple[int, ...]]:
+    """What kind of classes a model has, and where in its numbers each of them is."""
+    names = [str(config.id2label[place]).strip().lower() for place in range(len(config.id2label))]
+    if len(names) == 1:
+        return "value", (0,)
+    for output, wanted in CLASSES.items():
+        if sorted(wanted) == sorted(names):
+            return output, tuple(names.index(name) for name in wanted)
+    raise InputError(
+        f"{folder / 'config.json'}: id2label names the classes {', '.join(names)}; they must be "
+        f"{', '.join(LABELS)}, or the seven sets of them"
+    )
+
+
+def _family(output: Output, config: Any) -> Family:
+    if output == "labels":
+        return "multilabel" if config.problem_type == "multi_label_classification" else "classifier"
+    return "set" if output == "sets" else "regression"
+
+
+def _settings(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(told, dict):
+        raise InputError(f"{path}: is not an object with family and threshold")
+    return told
+
+
+def _threshold(value: Any) -> Threshold:
+    if isinstance(value, dict):
+        return {label: (float(value[label][0]), float(value[label][1])) for label in LABELS}
+    return None if value is None else float(value)
