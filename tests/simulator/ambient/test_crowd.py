@@ -188,7 +188,7 @@ def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
             return False
         best = sorted(label for label, count in counts.items() if count == max(counts.values()))
         label: str = r["labels"][j]
-        agreed = {
+        agreed: dict[str, bool] = {
             "first": best[0] == label,
             "strict": best == [label],
             "lenient": label in best,

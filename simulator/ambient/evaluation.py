@@ -1,0 +1,169 @@
+"""People judge models' disambiguations (spec 6.5; paper 4.1): the items, and how many are correct.
+
+Workers do the second and third step of the crowdworkers' task. The candidates are a model's rewrites; what is
+left of the three slots is filled up with the distractor. Nobody is told that a model wrote anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from simulator.ambient.crowd import Tie, agrees
+from simulator.ambient.examples import Example
+from simulator.ambient.intervals import mean_interval
+from simulator.ambient.items import Candidate, CrowdItem
+from simulator.ambient.labels import LABELS, Label, Side
+from simulator.ambient.parsing import Parser, parse
+from simulator.ambient.prepare import CANDIDATES, Distractors
+from simulator.ambient.records import CrowdRecord, GenerationRecord
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+from simulator.stats import Interval
+
+ITEMS: Final = 50
+NEEDED: Final = 2
+"""Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
+_Key = tuple[str, Side]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationMeasures:
+    """How many of a model's rows are correct.
+
+    Attributes:
+        correct: share of rows; None if none can be told. Its `n` leaves out those without votes.
+        rows: all of them.
+        few: rows with fewer than `NEEDED` labelled rewrites, which are wrong whatever the votes are.
+        without_votes: rows that nobody has judged yet, and that have enough rewrites.
+        workers: votes on a row -> rows.
+    """
+
+    model: str
+    correct: Interval | None
+    rows: int
+    few: int
+    without_votes: int
+    workers: Mapping[int, int]
+
+
+def evaluation_items(
+    results: Mapping[str, Sequence[GenerationRecord]],
+    distractors: Distractors,
+    *,
+    seed: int,
+    items: int = ITEMS,
+    parser: Parser = "reference",
+) -> tuple[CrowdItem, ...]:
+    """Items of the same examples for every model, example by example.
+
+    Which examples are drawn depends on the seed and their ids alone, so models evaluated one by one share
+    them, too, if their results cover the same examples. The order of candidates is drawn for each item.
+
+    Args:
+        results: model -> its records.
+        distractors: for the ambiguous sentences, by id and side.
+        seed: of the drawing.
+        items: examples at most.
+        parser: how rewrites are read out of what a model wrote.
+
+    Raises:
+        InputError: if no example has results of every model, or a distractor that is needed is missing.
+    """
+    by_model = {model: {(one.id, one.side): one for one in records} for model, records in results.items()}
+    first, *others = by_model.values() if by_model else ({},)
+    common = [key for key in first if all(key in other for other in others)]
+    if not common:
+        raise InputError(f"no example has results of every model ({', '.join(results) or 'there is none'})")
+    drawn = sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key))[:items]
+    made, missing = list[CrowdItem](), dict[str, None]()
+    for key in drawn:
+        for number, model in enumerate(sorted(by_model), start=1):
+            record = by_model[model][key]
+            rewrites = labelled_rewrites(record, parser)
+            if len(rewrites) < CANDIDATES and key not in distractors:
+                missing[record.id] = None
+                continue
+            order = Random(derive_seed(seed, "candidates", model, *key))
+            made.append(_item(record, model, number, rewrites, distractors.get(key, ""), order))
+    if missing:
+        raise InputError(f"no distractor for the ambiguous sentence of examples {', '.join(missing)}")
+    return tuple(made)
+
+
+def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:
+    """The distractors that examples bring, by id and side."""
+    return {(one.id, side): text for one in examples for side, text in one.distractors.items()}
+
+
+def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") -> dict[Label, str]:
+    """What a model wrote, label by label; a rewrite without words is none."""
+    found = parse(record.generation, parser).rewrites
+    return {label: found[label].strip() for label in LABELS if found.get(label, "").strip()}
+
+
+def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
+    """Whether a row has two labelled rewrites or more, and the votes agree with each of them."""
+    return len(record.true_slots) >= NEEDED and agrees(record, tie)
+
+
+def evaluation_measures(
+    records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0
+) -> dict[str, EvaluationMeasures]:
+    """Model -> how many of its rows are correct, models in the order of their first row.
+
+    Args:
+        records: `CrowdRecord.origin` names the model.
+        tie: what wins where votes are split evenly.
+        seed: of the resampling of rows.
+    """
+    models = dict.fromkeys(one.origin for one in records)
+    return {
+        model: _measures(model, [one for one in records if one.origin == model], tie, seed)
+        for model in models
+    }
+
+
+def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -> EvaluationMeasures:
+    few = [one for one in records if len(one.true_slots) < NEEDED]
+    asked = [one for one in records if len(one.true_slots) >= NEEDED]
+    judged = [one for one in asked if _workers(one)]
+    sizes = [_workers(one) for one in records]
+    correct = [0.0] * len(few) + [float(is_correct(one, tie)) for one in judged]
+    return EvaluationMeasures(
+        model=model,
+        correct=mean_interval(correct, seed=seed),
+        rows=len(records),
+        few=len(few),
+        without_votes=len(asked) - len(judged),
+        workers={size: sizes.count(size) for size in sorted(set(sizes))},
+    )
+
+
+def _item(
+    record: GenerationRecord,
+    model: str,
+    number: int,
+    rewrites: Mapping[Label, str],
+    distractor: str,
+    order: Random,
+) -> CrowdItem:
+    candidates = [Candidate(text, label) for label, text in rewrites.items()]
+    candidates += [Candidate(distractor, None)] * (CANDIDATES - len(candidates))
+    order.shuffle(candidates)
+    return CrowdItem(
+        id=f"{record.id}.{record.side}.{number}",
+        example_id=record.id,
+        premise=record.premise,
+        hypothesis=record.hypothesis,
+        side=record.side,
+        candidates=tuple(candidates),
+        gold=frozenset(record.gold),
+        origin=model,
+    )
+
+
+def _workers(record: CrowdRecord) -> int:
+    return len(record.plausible[0]) if record.plausible else 0
