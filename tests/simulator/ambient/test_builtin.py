@@ -1,0 +1,237 @@
+"""What must hold of the built-in texts, read from the files themselves (spec sections 1 to 5 and 10)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+BUILTIN = Path(__file__).parents[3] / "simulator" / "ambient" / "builtin"
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLISHED = SHARED / "data" / "ambient" / "ambient_full.jsonl"
+SIDES = ("premise", "hypothesis")
+LABELS = ("contradiction", "entailment", "neutral")
+CATEGORIES = ("lexical", "syntactic", "figurative", "pragmatic", "scopal", "coreferential", "other")
+EXAMPLE_KEYS = {
+    *("id", "premise", "hypothesis", "premise_ambiguous", "hypothesis_ambiguous"),
+    *("labels", "disambiguations", "partner"),
+}
+RATINGS = {"true", "mostly-true", "half-true", "barely-true", "false", "pants-fire"}
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((BUILTIN / name).read_text(encoding="utf-8"))
+
+
+EXAMPLES: list[dict[str, Any]] = read("examples.yaml")
+AMBIGUOUS = [one for one in EXAMPLES if len(one["labels"]) > 1]
+PARTNERS = [one for one in EXAMPLES if len(one["labels"]) == 1]
+BY_ID = {one["id"]: one for one in EXAMPLES}
+
+
+def named(entries: list[dict[str, Any]]) -> list[Any]:
+    return [pytest.param(one, id=one["id"]) for one in entries]
+
+
+def flagged(example: dict[str, Any]) -> list[str]:
+    return [side for side in SIDES if example[f"{side}_ambiguous"]]
+
+
+def squeezed(text: str) -> str:
+    """The words alone: sentences that differ in punctuation or capitals count as the same."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def is_sentence(text: str) -> bool:
+    """Begins like a sentence, ends like one, and has no stray blanks."""
+    return bool(re.fullmatch(r'["A-Z]\S*( \S+)+[.?!]"?', text))
+
+
+def test_numbers() -> None:
+    assert len(AMBIGUOUS) >= 72
+    assert len(AMBIGUOUS) == len(PARTNERS)
+    kinds = Counter(kind for one in AMBIGUOUS for kind in one["category"])
+    assert set(kinds) == set(CATEGORIES)
+    assert min(kinds.values()) >= 8
+    assert kinds.most_common(1)[0][0] == "pragmatic"
+    sets = Counter(tuple(one["labels"]) for one in AMBIGUOUS)
+    assert sets["entailment", "neutral"] >= 12
+    assert sets["contradiction", "entailment"] >= 12
+    assert sets["contradiction", "neutral"] >= 12
+    assert sets["contradiction", "entailment", "neutral"] >= 6
+    assert len(sets) == 4
+
+
+def test_sides() -> None:
+    sides = Counter(tuple(flagged(one)) for one in AMBIGUOUS)
+    assert 4 <= sides["premise", "hypothesis"] <= 5
+    assert 0.55 <= sum(one["premise_ambiguous"] for one in AMBIGUOUS) / len(AMBIGUOUS) <= 0.75
+    assert 0.25 <= sum(one["hypothesis_ambiguous"] for one in AMBIGUOUS) / len(AMBIGUOUS) <= 0.45
+
+
+def test_ids_and_pairs_are_unique() -> None:
+    assert len(BY_ID) == len(EXAMPLES)
+    pairs = Counter((squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in EXAMPLES)
+    assert [pair for pair, count in pairs.items() if count > 1] == []
+    ambiguous = Counter(squeezed(one[side]) for one in AMBIGUOUS for side in flagged(one))
+    assert [text for text, count in ambiguous.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("example", named(EXAMPLES))
+def test_fields(example: dict[str, Any]) -> None:
+    assert set(example) - {"category", "distractor"} == EXAMPLE_KEYS
+    assert all(is_sentence(example[side]) for side in SIDES)
+    assert all(type(example[f"{side}_ambiguous"]) is bool for side in SIDES)
+    assert example["labels"] == [label for label in LABELS if label in example["labels"]] != []
+    assert bool(flagged(example)) == (len(example["labels"]) > 1)
+    assert squeezed(example["premise"]) != squeezed(example["hypothesis"])
+
+
+@pytest.mark.parametrize("example", named(AMBIGUOUS))
+def test_disambiguations(example: dict[str, Any]) -> None:
+    given = example["disambiguations"]
+    sides = flagged(example)
+    assert (3 if len(sides) == 2 else 2) <= len(given) <= 4
+    assert {one["label"] for one in given} == set(example["labels"])
+    triples = [(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in given]
+    assert len(set(triples)) == len(given)
+    for side in SIDES:
+        rewrites = {one[side] for one in given}
+        if side in sides:
+            assert all(is_sentence(text) for text in rewrites)
+            assert len({squeezed(text) for text in rewrites}) == len(rewrites) >= 2
+            assert example[side] not in rewrites
+        else:
+            assert rewrites == {example[side]}
+
+
+@pytest.mark.parametrize("example", named(AMBIGUOUS))
+def test_rewrites_are_minimal(example: dict[str, Any]) -> None:
+    """Half of the words of the shorter sentence stay, so that a rewrite can be compared with the original."""
+    for side in flagged(example):
+        original = squeezed(example[side]).split()
+        for rewrite in {one[side] for one in example["disambiguations"]}:
+            words = squeezed(rewrite).split()
+            kept = sum((Counter(original) & Counter(words)).values())
+            assert kept >= min(len(original), len(words)) / 2, rewrite
+
+
+@pytest.mark.parametrize("example", named(AMBIGUOUS))
+def test_distractors_and_categories(example: dict[str, Any]) -> None:
+    assert sorted(example["distractor"]) == sorted(flagged(example))
+    for side, text in example["distractor"].items():
+        assert is_sentence(text)
+        taken = {example[side], *(one[side] for one in example["disambiguations"])}
+        assert squeezed(text) not in {squeezed(one) for one in taken}
+    assert example["category"] == [kind for kind in CATEGORIES if kind in example["category"]] != []
+
+
+@pytest.mark.parametrize("partner", named(PARTNERS))
+def test_partners(partner: dict[str, Any]) -> None:
+    example = BY_ID[partner["partner"]]
+    assert partner["id"] == f"{example['id']}p"
+    assert example["partner"] == partner["id"]
+    assert partner["disambiguations"] == []
+    assert "category" not in partner
+    assert "distractor" not in partner
+    same = [side for side in SIDES if partner[side] == example[side]]
+    assert bool(same) != (len(flagged(example)) == 2), (
+        "one sentence is the example's, unless both are ambiguous"
+    )
+
+
+def test_partners_have_every_label() -> None:
+    counts = Counter(one["labels"][0] for one in PARTNERS)
+    assert set(counts) == set(LABELS)
+    assert min(counts.values()) >= 12
+
+
+def test_nothing_is_taken_from_the_published_data() -> None:
+    if not PUBLISHED.is_file():
+        pytest.skip(f"published examples not found at {PUBLISHED}; set ASKBACK_SHARED")
+    rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
+    pairs = {(squeezed(row["premise"]), squeezed(row["hypothesis"])) for row in rows}
+    sentences = {text for pair in pairs for text in pair}
+    sentences |= {squeezed(one[side]) for row in rows for one in row["disambiguations"] for side in SIDES}
+    assert len(pairs) > 1600
+    ours = [*EXAMPLES, *read("qualification.yaml"), *read("pool.yaml")]
+    assert [one for one in ours if squeezed(one["premise"]) in sentences] == []
+    assert [one for one in ours if squeezed(one["hypothesis"]) in sentences] == []
+
+
+def test_qualification() -> None:
+    questions = read("qualification.yaml")
+    assert len(questions) == 5
+    assert {one["label"] for one in questions} == set(LABELS)
+    for one in questions:
+        assert set(one) == {"premise", "hypothesis", "label", "why"}
+        assert is_sentence(one["premise"])
+        assert is_sentence(one["hypothesis"])
+        assert one["why"].endswith(".")
+
+
+def texts(value: Any) -> list[dict[str, str]]:
+    """Every text of the guidelines with its translations."""
+    if isinstance(value, dict) and "en" in value:
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for part in parts for text in texts(part)]
+
+
+def test_guidelines() -> None:
+    guidelines = read("guidelines.yaml")
+    assert set(guidelines) == {"labels", "rewriting", "discard", "checklist", "categories"}
+    assert set(guidelines["labels"]) == set(LABELS)
+    assert set(guidelines["discard"]) == {"offensive", "not_fluent", "incoherent"}
+    assert [kind["priority"] for kind in guidelines["categories"].values()] == [1, 2, 3, 4, 5, 6, 7]
+    assert tuple(guidelines["categories"]) == CATEGORIES
+    ids = [one["id"] for one in guidelines["checklist"]]
+    assert {"temporal_order", "vagueness", "missed_readings"} <= set(ids)
+    assert len(set(ids)) == len(ids)
+    for one in [*guidelines["labels"].values(), *guidelines["categories"].values()]:
+        assert set(one) - {"priority"} == {"name", "definition", "example"}
+    said = texts(guidelines)
+    assert len(said) == 3 * 3 + len(guidelines["rewriting"]) + 3 + len(ids) + 7 * 3
+    for text in said:
+        assert set(text) == {"en", "zh"}
+        assert re.search("[\u4e00-\u9fff]", text["zh"])
+        assert not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text["zh"]), "a blank inside Chinese text"
+        assert not re.search("[\u4e00-\u9fff]", text["en"])
+
+
+def test_claims() -> None:
+    claims = read("claims.yaml")
+    assert len(claims) == 24
+    assert len({one["id"] for one in claims}) == len({squeezed(one["claim"]) for one in claims}) == 24
+    keys = {"id", "claim", "person", "venue", "label", "annotation", "justification"}
+    assert all(set(one) == keys for one in claims)
+    assert {one["label"] for one in claims} == RATINGS
+    assert {tuple(one["annotation"]) for one in claims} == {("a",), ("f",), ("a", "f")}
+    assert 7 <= sum("a" in one["annotation"] for one in claims) <= 9
+    for one in claims:
+        ends = re.findall(r'[.?!]"?(?= ["A-Z]|$)', one["justification"])
+        assert len(ends) == 3, one["justification"]
+    assert any(one["claim"].startswith("Says that ") for one in claims), "the cleaning has something to do"
+    assert any('"' in one["claim"] for one in claims)
+    assert any("(" in one["claim"] for one in claims)
+
+
+def test_pool() -> None:
+    pool = read("pool.yaml")
+    assert len(pool) == 120
+    assert len({(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in pool}) == 120
+    assert all(set(one) == {"premise", "hypothesis", "labels"} for one in pool)
+    assert all(is_sentence(one[side]) for one in pool for side in SIDES)
+    assert {label for one in pool for label in one["labels"]} == set(LABELS)
+    assert all(len(one["labels"]) == 2 for one in pool)
+    assert sum(one["labels"][0] != one["labels"][1] for one in pool) == 40
+    headings = re.findall(r"\n\n# ", (BUILTIN / "pool.yaml").read_text(encoding="utf-8"))
+    assert len(headings) == 24
+    ours = {(squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in EXAMPLES}
+    assert ours.isdisjoint((squeezed(one["premise"]), squeezed(one["hypothesis"])) for one in pool)
