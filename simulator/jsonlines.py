@@ -10,7 +10,7 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,6 +228,18 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
         # Where the draft could not be made there is nothing to remove.
         with suppress(OSError):
             draft.unlink()
+
+
+def without_lines(path: str | Path, numbers: Collection[int]) -> bool:
+    """Empty some lines of a file, counted from 1, so that the others keep their numbers.
+
+    Returns:
+        Whether anything is left.
+    """
+    lines = Path(path).read_bytes().split(b"\n")
+    kept = [b"" if number in numbers else line for number, line in enumerate(lines, start=1)]
+    Path(path).write_bytes(b"\n".join(kept))
+    return any(line.strip() for line in kept)
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -12,8 +12,13 @@ import yaml
 
 from simulator import datasets
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import is_categories, read_categories_file
-from simulator.ambient.files.dataset import is_dataset, read_checked, read_dataset
+from simulator.ambient.files.categories import (
+    CategoryRecord,
+    category_record,
+    is_categories,
+    read_categories_file,
+)
+from simulator.ambient.files.dataset import has_sentence, is_dataset, read_checked, read_dataset
 from simulator.ambient.files.heads import any_row, files_below, head_of
 from simulator.ambient.labels import CATEGORIES, LABELS, Category, Label, parse_label
 from simulator.ambient.merging import merge, with_categories
@@ -133,12 +138,24 @@ def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
     """
     if split not in get_args(Split):
         raise InputError(f"split {split!r}: must be one of {', '.join(get_args(Split))}")
-    examples, splits, faults = _all(data)
+    held = _all(data)
     if split == "all":
-        return Loaded(tuple(examples.values()), faults)
-    if not splits.get(split):
+        return Loaded(tuple(held.examples.values()), held.faults)
+    if not held.splits.get(split):
         raise InputError(f"data {str(data)!r} have no split {split!r}; ask for all of them")
-    return Loaded(tuple(examples[id] for id in splits[split]), faults)
+    return Loaded(tuple(held.examples[id] for id in held.splits[split]), held.faults)
+
+
+def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
+    """The rows with kinds of ambiguity: of the data's own files of them, else of examples that name some.
+
+    Raises:
+        InputError: if the data do not exist.
+    """
+    held = _all(data)
+    return held.categories or tuple(
+        category_record(example) for example in held.examples.values() if example.categories
+    )
 
 
 @lru_cache
@@ -190,12 +207,18 @@ def load_pool() -> tuple[PoolPair, ...]:
     return _entries("pool.yaml", _pool_pair)
 
 
-_All = tuple[Mapping[str, Example], Mapping[str, tuple[str, ...]], tuple[Fault, ...]]
+class _Held(NamedTuple):
+    """What data hold: examples by id, ids by split, rows of files with kinds of ambiguity, and faults."""
+
+    examples: Mapping[str, Example]
+    splits: Mapping[str, tuple[str, ...]]
+    categories: tuple[CategoryRecord, ...]
+    faults: tuple[Fault, ...]
 
 
-def _all(data: str | Path) -> _All:
+def _all(data: str | Path) -> _Held:
     if data == BUILTIN:
-        return {example.id: example for example in _builtin()}, {}, ()
+        return _Held({example.id: example for example in _builtin()}, {}, (), ())
     dataset = datasets.find(data) if isinstance(data, str) else None
     if dataset is not None:
         if dataset.benchmark != BENCHMARK:
@@ -210,23 +233,25 @@ def _all(data: str | Path) -> _All:
 
 
 @lru_cache(maxsize=4)
-def _read_registered(folder: Path) -> _All:
+def _read_registered(folder: Path) -> _Held:
     """Registered folders are named by content and never change, so they are read once."""
     return _read_path(folder)
 
 
-def _read_path(path: Path) -> _All:
+def _read_path(path: Path) -> _Held:
     heads = {file: head_of(file) for file in files_below(path)}
     reads = {file: read_dataset(file) for file, head in heads.items() if any_row(is_dataset, head)}
+    if path.is_file() and not reads and any_row(has_sentence, heads[path]):
+        reads = {path: read_dataset(path)}
     if not reads:
         raise InputError(f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)")
     merged = merge(reads)
     annotated = [read_categories_file(file) for file, head in heads.items() if any_row(is_categories, head)]
-    rows = [row for read in annotated for row in read.rows]
+    rows = tuple(row for read in annotated for row in read.rows)
     examples = {one.id: one for one in with_categories(merged.examples.values(), rows)}
     unread = [fault for read in reads.values() for fault in read.faults]
     unread += [fault for read in annotated for fault in read.faults]
-    return examples, merged.splits, (*unread, *merged.faults)
+    return _Held(examples, merged.splits, rows, (*unread, *merged.faults))
 
 
 @lru_cache

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Category, Label, LabelSet, format_labels
 from simulator.ambient.rows import read_categories, read_labels
 from simulator.errors import InputError
@@ -47,6 +48,36 @@ class CategoryRecord:
     labels: LabelSet
     rewrites: tuple[Rewrite, ...]
     categories: tuple[Category, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The fields that are null or empty, and ``label`` if a disambiguation has none."""
+        there = {
+            "hypothesis": self.hypothesis is not None,
+            "labels": bool(self.labels),
+            "disambiguations": bool(self.rewrites),
+            "label": all(one.label is not None for one in self.rewrites),
+        }
+        return tuple(name for name, is_there in there.items() if not is_there)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing
+
+
+def category_record(example: Example) -> CategoryRecord:
+    """The row of an example whose kinds of ambiguity are known."""
+    return CategoryRecord(
+        id=example.id,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        premise_ambiguous=example.premise_ambiguous,
+        hypothesis_ambiguous=example.hypothesis_ambiguous,
+        labels=example.labels,
+        rewrites=tuple(Rewrite(one.premise, one.hypothesis, one.label) for one in example.disambiguations),
+        categories=example.categories,
+    )
 
 
 def is_categories(row: Mapping[str, Any]) -> bool:

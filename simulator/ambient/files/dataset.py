@@ -23,6 +23,11 @@ def is_dataset(row: Mapping[str, Any]) -> bool:
     return {"id", "premise", "hypothesis"} <= row.keys() and fits
 
 
+def has_sentence(row: Mapping[str, Any]) -> bool:
+    """Whether an object has one of the two sentences, as bad rows of examples do."""
+    return "premise" in row or "hypothesis" in row
+
+
 def read_dataset(path: str | Path) -> Read[Example]:
     """The good rows of a file; the others, and ids that occur again, are faults.
 

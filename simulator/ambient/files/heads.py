@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-SUFFIXES: Final = (".jsonl", ".json")
+SUFFIXES: Final = (".jsonl", ".json", ".csv")
 # Enough for a good row after some bad ones.
 _ROWS: Final = 20
 _HEAD: Final = 1 << 20
@@ -19,7 +21,7 @@ Head = tuple[Mapping[str, Any], ...]
 
 
 def head_of(path: Path) -> Head:
-    """The first objects of JSON lines, the objects of a JSON list, or the JSON object that a file is.
+    """The first objects of JSON lines or of a JSON list, the object that a file is, the first rows of CSV.
 
     Lines that are no objects are passed over; empty if the file has another suffix or cannot be read.
     """
@@ -30,6 +32,8 @@ def head_of(path: Path) -> Head:
             text = file.read(_HEAD).removeprefix(_BOM).decode("utf-8", "ignore").strip()
     except OSError:
         return ()
+    if path.suffix == ".csv":
+        return _cells(text)
     lines = (value for line in text.split("\n") for value in _objects(line))
     return tuple(islice(lines, _ROWS)) or _objects(text)
 
@@ -45,6 +49,13 @@ def files_below(path: Path) -> tuple[Path, ...]:
         return (path,)
     below = (file for file in path.rglob("*") if not _hidden(file.relative_to(path)))
     return tuple(sorted(file for file in below if file.is_file()))
+
+
+def _cells(text: str) -> Head:
+    try:
+        return tuple(islice(csv.DictReader(io.StringIO(text, newline="")), _ROWS))
+    except csv.Error:
+        return ()
 
 
 def _objects(text: str) -> Head:

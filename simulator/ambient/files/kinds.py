@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.files.categories import is_categories, read_categories_file
+from simulator.ambient.files.claims import read_annotations, read_results
+from simulator.ambient.files.crowd import read_crowd
 from simulator.ambient.files.dataset import is_dataset, read_dataset
+from simulator.ambient.files.edit_f1_cases import read_edit_cases
 from simulator.ambient.files.heads import any_row, files_below, head_of
+from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.files.nli import read_logits, read_predictions, read_seed
 from simulator.ambient.files.results import read_continuations, read_generation, read_true_false
 from simulator.ambient.records import SeedRecord
@@ -63,9 +67,12 @@ def _read_seed_file(path: Path) -> Read[SeedRecord]:
         return Read((), (), (Fault(str(path), "", 0, "format", str(error).removeprefix(f"{path}: ")),))
 
 
+DATASET: Final = Kind("dataset", "examples", is_dataset, read_dataset)
 KINDS: Final[tuple[Kind, ...]] = (
     Kind("categories", "kinds of ambiguity", is_categories, read_categories_file),
-    Kind("dataset", "examples", is_dataset, read_dataset),
+    DATASET,
+    Kind("linguists", "linguists' annotations", _has("worker_ids", "annotations"), read_linguists),
+    Kind("crowd", "crowdworkers' annotations", _has("interpretations", "q1_gold"), read_crowd),
     Kind("generation", "generated disambiguations", _has("generation", "gold_rewrites"), read_generation),
     Kind(
         "true_false",
@@ -82,5 +89,13 @@ KINDS: Final[tuple[Kind, ...]] = (
     ),
     Kind("nli_logits", "logits of pairs", _is_logits, read_logits),
     Kind("nli_seed", "scores of a training", _has("em", "f1", "group_em"), _read_seed_file),
+    Kind("claims", "claims with paraphrases", _has("example_id", "claim", "paraphrases"), read_results),
+    Kind("claim_annotations", "marks of claims", _has("claim", "annotation"), read_annotations),
+    Kind(
+        "edit_f1_cases",
+        "cases of EDIT-F1",
+        _has("original", "gold", "predicted", "edit_f1"),
+        read_edit_cases,
+    ),
 )
 """The first that fits is it."""

@@ -1,0 +1,76 @@
+"""What the published dataset is known to hold, and what the paper prints of it (spec 1.1 to 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from simulator.ambient.labels import Category, LabelSet, letters
+from simulator.ambient.statistics import Share, Statistics
+
+EXAMPLES: Final[Mapping[str, int]] = {
+    "examples": 1645,
+    "dev": 100,
+    "test": 1545,
+    "curated": 142,
+    "generated": 1503,
+    "numbered": 1503,
+    "unlabelled": 0,
+}
+AMBIGUOUS_IN: Final[Mapping[str, int]] = {"dev": 36, "test": 543}
+COUNTS: Final[Mapping[str, tuple[int, int]]] = {
+    "ambiguous": (579, 1645),
+    "premise": (430, 579),
+    "hypothesis": (189, 579),
+    "both": (40, 579),
+    "one_side": (539, 579),
+    "two_rewrites": (604, 619),
+    "two_disambiguations": (550, 579),
+}
+"""How many out of how many, by the name of the share."""
+
+LABEL_SETS: Final[Mapping[str, int]] = {
+    **{"C": 151, "E": 233, "N": 682},
+    **{"CE": 65, "CN": 167, "EN": 330, "CEN": 17},
+}
+
+SHARES: Final[Mapping[str, float]] = {
+    **{"ambiguous": 35.2, "several_labels": 35.2, "premise": 74.3, "hypothesis": 32.6},
+    **{"both": 6.9, "one_side": 93.1, "two_rewrites": 97.5},
+}
+"""In per cent, as printed; the last one is cut off, not rounded (spec 14)."""
+
+EXTRA_WORDS: Final = 2.36
+CATEGORY_ROWS: Final = 100
+MENTIONS: Final = 105
+CATEGORIES: Final[Mapping[Category, float]] = {
+    **{"lexical": 20.0, "syntactic": 8.6, "figurative": 1.9, "pragmatic": 44.8},
+    **{"scopal": 7.6, "coreferential": 2.9, "other": 14.3},
+}
+"""In per cent of all mentions, as printed."""
+
+
+def differences(found: Statistics) -> tuple[str, ...]:
+    """In what a dataset is not the published one; nothing if it is, as far as numbers tell."""
+    wanted: dict[str, object] = {
+        **EXAMPLES,
+        "ambiguous in": dict(AMBIGUOUS_IN),
+        "label sets": dict(LABEL_SETS),
+    }
+    wanted |= {name.replace("_", " "): f"{some} of {every}" for name, (some, every) in COUNTS.items()}
+    has: dict[str, object] = {name: getattr(found, name) for name in EXAMPLES}
+    has |= {
+        "ambiguous in": dict(sorted(found.ambiguous_in.items())),
+        "label sets": named_sets(found.label_sets),
+    }
+    has |= {name.replace("_", " "): _some_of(getattr(found, name)) for name in COUNTS}
+    return tuple(f"{name}: {has[name]}, not {value}" for name, value in wanted.items() if has[name] != value)
+
+
+def named_sets(counts: Mapping[LabelSet, int]) -> dict[str, int]:
+    """Counts of label sets by their letters, single labels first."""
+    return {letters(labels): count for labels, count in counts.items()}
+
+
+def _some_of(share: Share) -> str:
+    return "none" if share is None else f"{round(share.value * share.n)} of {share.n}"
