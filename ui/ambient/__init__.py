@@ -1,0 +1,1 @@
+"""The players' and participants' pages of AmbiEnt: entry, studies, the tasks' forms, result."""

@@ -1,0 +1,65 @@
+"""What AmbiEnt's pages can ask of the server, beside what every room with studies offers (`ui.study`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from simulator.ambient.forms import FormError
+from simulator.errors import InputError, SeatError
+from simulator.studies.cards import StudyCard
+from ui.ambient.calls import FormCall, StartCall
+from ui.ambient.entry import entry_page
+from ui.ambient.ports import HOME, ROOM, SEAT, Sessions
+from ui.ambient.result import end_page
+from ui.ambient.stages import FormNotice, stage_page
+from ui.render.frame import Frame, RoomLink
+from ui.render.play import Notice
+from ui.study.actions import StudyActions
+from ui.study.pages import Here, welcome_page
+from ui.tokens import Pass
+
+
+class AmbientActions(StudyActions):
+    """The calls, on live sessions."""
+
+    room: ClassVar[str] = ROOM
+    seat: ClassVar[str] = SEAT
+    link: ClassVar[RoomLink] = RoomLink(ROOM, HOME, "readings")
+    move_call = FormCall
+
+    def __init__(self, sessions: Sessions) -> None:
+        super().__init__(sessions)
+        self._play = sessions
+
+    async def home(self, frame: Frame) -> str:
+        """The entry."""
+        return entry_page(frame, self.link, self.studies())
+
+    async def start(self, call: Mapping[str, Any]) -> Pass:
+        """Begin an episode of free play; the pass to it.
+
+        Raises:
+            AskbackError: if it cannot begin.
+            ValidationError: if the call is not of the right form.
+        """
+        asked = StartCall.model_validate(call)
+        episode = await self._play.start(task=asked.task, language=asked.language)
+        return Pass(episode, self.seat, room=self.room)
+
+    def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
+        """Why a turn does not count; of a linguist's form, with what is wrong at which field."""
+        said = super().refused(frame, error)
+        return FormNotice(said.text, said.kind, error.problems) if isinstance(error, FormError) else said
+
+    def welcome_page(self, frame: Frame, card: StudyCard) -> str:
+        """A study's welcome page."""
+        return welcome_page("ambient/welcome", frame, self.link, card)
+
+    def session_page(self, frame: Frame, here: Here) -> str:
+        """The page of an episode that is going on."""
+        return stage_page(frame, self.link, here)
+
+    def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
+        """The page of an episode that is through."""
+        return end_page(frame, self.link, here, replay)

@@ -1,0 +1,137 @@
+"""The page of an episode that has ended: what was said beside what the dataset says, and what was hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simulator.ambient.examples import Disambiguation
+from simulator.ambient.labels import SIDES, Label, Side
+from simulator.ambient.views import Replay, ReplayCandidate
+from simulator.ambient.word_diff import Piece, word_diff
+from ui.ambient.stages import SHOWN, STEPS
+from ui.i18n import Strings
+from ui.render.frame import Frame, RoomLink
+from ui.study.pages import Here, session_page
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate with what was said of it.
+
+    Attributes:
+        given: with what was hidden, and the answers.
+        pieces: its sentence against the ambiguous one.
+        found: whether its being a reading, or none, was seen; None if nothing was said.
+        labelled: whether the label of the pair with it was seen; None for a distractor.
+    """
+
+    given: ReplayCandidate
+    pieces: tuple[Piece, ...]
+    found: bool | None
+    labelled: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The pair rewritten for one reading: the sides that differ from the original, in pieces."""
+
+    label: Label
+    sides: tuple[tuple[Side, tuple[Piece, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A replay, made ready to be shown.
+
+    Attributes:
+        heading: the result in a line.
+        lead: and in a sentence.
+        gold: the labels of the dataset, in the order of the pages.
+        said: the participant's labels of the original pair.
+        sentence: the ambiguous one, if one alone is.
+        mine: the participant's rewrites.
+        theirs: those of the dataset.
+    """
+
+    replay: Replay
+    heading: str
+    lead: str
+    gold: tuple[Label, ...]
+    said: tuple[Label, ...]
+    sentence: str
+    candidates: tuple[Candidate, ...]
+    mine: tuple[Rewrite, ...]
+    theirs: tuple[Rewrite, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether everything said agrees with the dataset."""
+        return self.replay.correct is not None and self.replay.correct == self.replay.of
+
+
+def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
+    """The last page: in a study thanks, the next set or the code; in free play the result; or both."""
+    told = story(frame.texts, replay) if replay is not None else None
+    return session_page("ambient/done", frame, link, here, STEPS, story=told)
+
+
+def story(texts: Strings, replay: Replay) -> Story:
+    """A replay in words and pieces."""
+    form = replay.annotation
+    given = form.labels if form is not None else [replay.label] if replay.label else []
+    sentence = _sentence(replay)
+    return Story(
+        replay,
+        _heading(texts, replay),
+        _lead(texts, replay),
+        tuple(label for label in SHOWN if label in replay.gold),
+        tuple(label for label in SHOWN if label in given),
+        sentence,
+        tuple(_candidate(sentence, one) for one in replay.candidates),
+        tuple(_rewrites(replay, form.rewrites if form is not None else ())),
+        tuple(_rewrites(replay, replay.disambiguations)),
+    )
+
+
+def _sentence(replay: Replay) -> str:
+    if replay.side is None:
+        return ""
+    return replay.premise if replay.side == "premise" else replay.hypothesis
+
+
+def _heading(texts: Strings, replay: Replay) -> str:
+    form = replay.annotation
+    if form is not None:
+        same = form.labels == replay.gold
+        name = "discarded" if form.discard else "same" if same else "other"
+        return texts(f"ambient.result.annotate_{name}")
+    return texts("ambient.result.score", correct=replay.correct, of=replay.of)
+
+
+def _lead(texts: Strings, replay: Replay) -> str:
+    if replay.annotation is not None or replay.task == "true_false" or replay.side is None:
+        name = "true_false" if replay.task == "true_false" else "annotate"
+        return texts(f"ambient.result.{name}_lead")
+    count = sum(one.label is not None for one in replay.candidates)
+    side = texts(f"ambient.side.{replay.side}").lower()
+    return texts("ambient.result.crowd_lead", side=side, count=count)
+
+
+def _candidate(sentence: str, one: ReplayCandidate) -> Candidate:
+    reading = one.label is not None
+    return Candidate(
+        one,
+        word_diff(sentence, one.sentence),
+        None if one.plausible is None else one.plausible == reading,
+        one.answer == one.label if reading else None,
+    )
+
+
+def _rewrites(replay: Replay, readings: Iterable[Disambiguation]) -> Iterable[Rewrite]:
+    originals: dict[Side, str] = {"premise": replay.premise, "hypothesis": replay.hypothesis}
+    for one in readings:
+        changed = [side for side in SIDES if one.sentence(side) != originals[side]]
+        yield Rewrite(
+            one.label, tuple((side, word_diff(originals[side], one.sentence(side))) for side in changed)
+        )
