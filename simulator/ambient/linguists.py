@@ -1,0 +1,256 @@
+"""How far annotators agree who give sets of labels: linguists (spec 3, our addition) and validators (4).
+
+Linguists' agreement is counted over rows with exactly two annotations; alpha, whose distance of two sets is
+MASI, over all rows. Rows that somebody discarded are dropped. Validators' agreement is counted over the
+examples that all of them saw and none of them discarded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from simulator.agreement import alpha_interval, fleiss_interval, masi_distance, modal_raters, tally
+from simulator.ambient.intervals import clustered_interval, mean_interval
+from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
+from simulator.ambient.records import LinguistRecord
+from simulator.stats import Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAgreement:
+    """Agreement over rows that all have one number of label sets; None where a measure is undefined.
+
+    Attributes:
+        label: Fleiss' kappa for each label: in the set, or not.
+        whole: Fleiss' kappa over the seven sets.
+        several: Fleiss' kappa for several labels against one.
+        identical: share of rows with identical sets.
+        contains_all: share of rows in which one of the sets contains all others.
+    """
+
+    label: Mapping[Label, Interval | None]
+    whole: Interval | None
+    several: Interval | None
+    identical: Interval | None
+    contains_all: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalAgreement:
+    """Linguists' two sets against the final set of their example; shares of rows.
+
+    Attributes:
+        union: the final set is the union of the two.
+        either: it equals at least one of them.
+        contained: it is contained in the union.
+        exact: share of single annotations that equal it; its `n` counts annotations.
+        rows: with two annotations whose id has a final set.
+    """
+
+    union: Interval | None
+    either: Interval | None
+    contained: Interval | None
+    exact: Interval | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinguistMeasures:
+    """Linguists' agreement.
+
+    Attributes:
+        rows: that were given.
+        discarded: of them, dropped because somebody discarded the example.
+        annotations: number of annotations -> rows, of the others.
+        twice: ids of rows, of the others, that name one worker twice; they count like any other row.
+        workers: distinct ones, in all rows.
+        two: over rows with exactly two annotations.
+        ambiguous: share of the single annotations of those rows that have several labels.
+        alpha: Krippendorff's over all rows with two annotations or more.
+        final: None if there are no final sets to compare with.
+    """
+
+    rows: int
+    discarded: int
+    annotations: Mapping[int, int]
+    twice: tuple[str, ...]
+    workers: int
+    two: SetAgreement
+    ambiguous: Interval | None
+    alpha: Interval | None
+    final: FinalAgreement | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatorMeasures:
+    """Validators' agreement on examples that all of them saw (spec 4).
+
+    Attributes:
+        raters: that an example needs to count: as many as most have.
+        rows: examples that count.
+        discarded: examples that a validator discarded, which do not.
+        other: examples that another number of validators saw, which do not, either.
+    """
+
+    raters: int | None
+    rows: int
+    discarded: int
+    other: int
+    agreement: SetAgreement
+    alpha: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerAnnotation:
+    """One form of one annotator: `labels` is empty if it discards, `seconds` None if nobody took the time."""
+
+    worker: str
+    labels: LabelSet
+    discarded: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStatistics:
+    """What an organiser is told of an annotator (spec 3).
+
+    Attributes:
+        examples: forms.
+        seconds: median time on the page; None if it is not known of any.
+        ambiguous: share of the examples that were given several labels.
+        discarded: share of the examples that were discarded.
+    """
+
+    worker: str
+    examples: int
+    seconds: float | None
+    ambiguous: float
+    discarded: float
+
+
+def linguist_measures(
+    records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None, *, seed: int = 0
+) -> LinguistMeasures:
+    """Agreement of linguists with each other and with the final labels.
+
+    Args:
+        records: rows; any number of annotations each.
+        finals: id -> label set of the dataset.
+        seed: of the resampling of rows.
+    """
+    kept = [one for one in records if not one.discarded]
+    sizes = Counter(len(one.annotations) for one in kept)
+    two = [one for one in kept if len(one.annotations) == 2]
+    several = [float(len(labels) > 1) for one in two for labels in one.annotations]
+    return LinguistMeasures(
+        rows=len(records),
+        discarded=len(records) - len(kept),
+        annotations={size: sizes[size] for size in sorted(sizes)},
+        twice=tuple(one.id for one in kept if len(set(one.workers)) < len(one.workers)),
+        workers=len({worker for one in records for worker in one.workers}),
+        two=set_agreement([one.annotations for one in two], seed=seed),
+        ambiguous=clustered_interval(several, _doubled(len(two)), seed=seed),
+        alpha=alpha_interval([one.annotations for one in kept], masi_distance, seed=seed),
+        final=_final(two, finals, seed) if finals else None,
+    )
+
+
+def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAgreement:
+    """Agreement over rows that all have the same number of label sets, two at least.
+
+    Raises:
+        ValueError: if they have not.
+    """
+    return SetAgreement(
+        label={
+            label: _kappa([[label in labels for labels in row] for row in rows], (False, True), seed)
+            for label in LABELS
+        },
+        whole=_kappa(rows, LABEL_SETS, seed),
+        several=_kappa([[len(labels) > 1 for labels in row] for row in rows], (False, True), seed),
+        identical=mean_interval([float(len(set(row)) == 1) for row in rows], seed=seed),
+        contains_all=mean_interval([float(_union(row) in row) for row in rows], seed=seed),
+    )
+
+
+def validator_measures(
+    examples: Mapping[str, Sequence[LabelSet | None]], *, seed: int = 0
+) -> ValidatorMeasures:
+    """Agreement of validators.
+
+    Args:
+        examples: example -> the set of every validator who saw it, None for one who discarded it.
+        seed: of the resampling of examples.
+    """
+    raters = modal_raters(list(examples.values()))
+    full = [sets for sets in examples.values() if len(sets) == raters]
+    rows = [[one for one in sets if one is not None] for sets in full if None not in sets]
+    return ValidatorMeasures(
+        raters=raters,
+        rows=len(rows),
+        discarded=len(full) - len(rows),
+        other=len(examples) - len(full),
+        agreement=set_agreement(rows, seed=seed),
+        alpha=alpha_interval(rows, masi_distance, seed=seed),
+    )
+
+
+def worker_statistics(annotations: Sequence[WorkerAnnotation]) -> tuple[WorkerStatistics, ...]:
+    """What an organiser is told of each annotator, those with most examples first."""
+    by_worker: dict[str, list[WorkerAnnotation]] = {}
+    for one in annotations:
+        by_worker.setdefault(one.worker, []).append(one)
+    found = [_statistics(worker, forms) for worker, forms in by_worker.items()]
+    return tuple(sorted(found, key=lambda one: (-one.examples, one.worker)))
+
+
+def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotation, ...]:
+    """The forms of which records are made; files do not tell how long they took."""
+    return tuple(
+        WorkerAnnotation(worker=worker, labels=labels, discarded=worker in (one.discarded or {}))
+        for one in records
+        for worker, labels in zip(one.workers, one.annotations, strict=True)
+    )
+
+
+def _final(records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet], seed: int) -> FinalAgreement:
+    pairs = [(finals[one.id], one.annotations) for one in records if one.id in finals]
+
+    def share(values: Sequence[bool]) -> Interval | None:
+        return mean_interval([float(one) for one in values], seed=seed)
+
+    exact = [float(final == one) for final, sets in pairs for one in sets]
+    return FinalAgreement(
+        union=share([final == _union(sets) for final, sets in pairs]),
+        either=share([final in sets for final, sets in pairs]),
+        contained=share([final <= _union(sets) for final, sets in pairs]),
+        exact=clustered_interval(exact, _doubled(len(pairs)), seed=seed),
+        rows=len(pairs),
+    )
+
+
+def _kappa(rows: Sequence[Sequence[Hashable]], categories: Sequence[Hashable], seed: int) -> Interval | None:
+    return fleiss_interval(tally(rows, categories), seed=seed)
+
+
+def _union(sets: Sequence[LabelSet]) -> LabelSet:
+    return frozenset().union(*sets)
+
+
+def _doubled(rows: int) -> list[int]:
+    """The row of every annotation, where each row has two."""
+    return [row for row in range(rows) for _ in range(2)]
+
+
+def _statistics(worker: str, forms: Sequence[WorkerAnnotation]) -> WorkerStatistics:
+    seconds = [one.seconds for one in forms if one.seconds is not None]
+    return WorkerStatistics(
+        worker=worker,
+        examples=len(forms),
+        seconds=median(seconds) if seconds else None,
+        ambiguous=sum(len(one.labels) > 1 for one in forms) / len(forms),
+        discarded=sum(one.discarded for one in forms) / len(forms),
+    )

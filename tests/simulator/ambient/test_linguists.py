@@ -1,0 +1,161 @@
+"""Agreement of linguists and of validators, worked out by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.agreement import krippendorff_alpha, masi_distance
+from simulator.ambient.labels import LABELS, LabelSet
+from simulator.ambient.linguists import (
+    WorkerAnnotation,
+    linguist_measures,
+    set_agreement,
+    single_annotations,
+    validator_measures,
+    worker_statistics,
+)
+from simulator.ambient.records import LinguistRecord
+from simulator.stats import Interval
+
+
+def labels(letters: str) -> LabelSet:
+    return frozenset(label for label in LABELS if label[0].upper() in letters)
+
+
+def record(id: str, *sets: str, workers: tuple[str, ...] = ("AB", "CD", "EF")) -> LinguistRecord:
+    return LinguistRecord(
+        id=id,
+        premise="p",
+        hypothesis="h",
+        workers=workers[: len(sets)],
+        annotations=tuple(map(labels, sets)),
+    )
+
+
+TWO = [
+    record("1", "E", "E"),
+    record("2", "EN", "N"),
+    record("3", "CE", "CN"),
+    record("4", "N", "E", workers=("AB", "AB")),
+]
+ALL = [
+    *TWO,
+    record("5", "N", "N", "E"),
+    record("6", "CEN"),
+    replace(record("7", "C", "C"), discarded={"AB": "offensive"}),
+]
+FINALS = {id: labels(final) for id, final in {"1": "C", "2": "EN", "3": "CEN", "4": "N", "5": "N"}.items()}
+
+
+def value(interval: Interval | None) -> float:
+    assert interval is not None
+    assert interval.low <= interval.value <= interval.high
+    return interval.value
+
+
+def test_agreement_of_two() -> None:
+    found = linguist_measures(ALL).two
+    # In the set: entailment 11 10 10 01, neutral 00 11 01 10, contradiction 00 00 11 00.
+    assert value(found.label["entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found.label["neutral"]) == 0
+    assert value(found.label["contradiction"]) == 1
+    # Sets: E three times, N twice, EN, CE, CN; chance 16/64.
+    assert value(found.whole) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
+    # Several labels: 00 10 11 00.
+    assert value(found.several) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found.identical) == pytest.approx(1 / 4)
+    assert value(found.contains_all) == pytest.approx(2 / 4)
+    assert found.whole is not None
+    assert found.whole.n == 4
+
+
+def test_which_rows_count() -> None:
+    found = linguist_measures(ALL)
+    assert (found.rows, found.discarded, found.annotations) == (7, 1, {1: 1, 2: 4, 3: 1})
+    assert (found.twice, found.workers) == (("4",), 3)
+    assert value(found.ambiguous) == pytest.approx(3 / 8)
+    assert found.ambiguous is not None
+    assert found.ambiguous.n == 8
+    units = [one.annotations for one in ALL[:5]]
+    assert value(found.alpha) == pytest.approx(krippendorff_alpha(units, masi_distance))
+    assert found.alpha is not None
+    assert found.alpha.n == 5
+    assert linguist_measures(TWO).two == found.two
+
+
+def test_against_final_labels() -> None:
+    final = linguist_measures(ALL, FINALS).final
+    assert final is not None
+    assert value(final.union) == pytest.approx(2 / 4)  # 2, 3
+    assert value(final.either) == pytest.approx(2 / 4)  # 2, 4
+    assert value(final.contained) == pytest.approx(3 / 4)  # 2, 3, 4
+    assert value(final.exact) == pytest.approx(2 / 8)  # EN of 2, N of 4
+    assert final.exact is not None
+    assert (final.rows, final.exact.n) == (4, 8)
+    assert linguist_measures(ALL).final is None
+    other = linguist_measures(ALL, {"none of them": labels("E")}).final
+    assert other is not None
+    assert (other.rows, other.union, other.exact) == (0, None, None)
+
+
+def test_nothing_and_undefined() -> None:
+    none = linguist_measures([])
+    assert (none.rows, none.alpha, none.ambiguous, none.two.whole) == (0, None, None, None)
+    alike = linguist_measures([record("1", "E", "E"), record("2", "E", "E")])
+    assert (alike.two.whole, alike.alpha) == (None, None)
+    assert value(alike.two.identical) == 1
+    with pytest.raises(ValueError, match="one number of raters"):
+        set_agreement([[labels("E"), labels("N")], [labels("E")]])
+
+
+def test_same_seed_same_intervals() -> None:
+    assert linguist_measures(ALL * 9, FINALS, seed=1) == linguist_measures(ALL * 9, FINALS, seed=1)
+    assert linguist_measures(ALL * 9, seed=1).alpha != linguist_measures(ALL * 9, seed=2).alpha
+
+
+def test_validators() -> None:
+    """Four raters; the example that one discarded, and the one that three saw, do not count."""
+    found = validator_measures(
+        {
+            "1": [labels("E"), labels("E"), labels("EN"), labels("E")],
+            "2": [labels("N"), labels("C"), labels("N"), labels("N")],
+            "3": [labels("N"), None, labels("N"), labels("N")],
+            "4": [labels("N"), labels("N"), labels("N")],
+        }
+    )
+    assert (found.raters, found.rows, found.discarded, found.other) == (4, 2, 1, 1)
+    # Entailment 4 of 4, 0 of 4.
+    assert value(found.agreement.label["entailment"]) == 1
+    # Neutral 1 of 4, 3 of 4: P 1/2 each, chance 1/2.
+    assert value(found.agreement.label["neutral"]) == 0
+    # Contradiction 0 of 4, 1 of 4: P (1 + 1/2) / 2, chance (49 + 1) / 64.
+    assert value(found.agreement.label["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
+    assert value(found.agreement.identical) == 0
+    assert value(found.agreement.contains_all) == pytest.approx(1 / 2)
+    assert found.alpha is not None
+    assert found.alpha.n == 2
+    nothing = validator_measures({"1": [None]})
+    assert (nothing.raters, nothing.rows, nothing.other, nothing.alpha) == (None, 0, 1, None)
+
+
+def test_workers() -> None:
+    forms = [
+        WorkerAnnotation("AB", labels("E"), seconds=10),
+        WorkerAnnotation("CD", labels("E"), seconds=4),
+        WorkerAnnotation("AB", labels("EN"), seconds=30),
+        WorkerAnnotation("AB", frozenset(), discarded=True, seconds=None),
+        WorkerAnnotation("AB", labels("CEN"), seconds=50),
+    ]
+    first, second = worker_statistics(forms)
+    assert (first.worker, first.examples, first.seconds) == ("AB", 4, 30)
+    assert (first.ambiguous, first.discarded) == (0.5, 0.25)
+    assert (second.worker, second.examples, second.seconds, second.ambiguous) == ("CD", 1, 4, 0)
+    assert worker_statistics([]) == ()
+    singles = single_annotations([ALL[-1], TWO[1]])
+    assert [(one.worker, one.discarded, len(one.labels)) for one in singles] == [
+        ("AB", True, 1),
+        ("CD", False, 1),
+        ("AB", False, 2),
+        ("CD", False, 1),
+    ]
+    assert worker_statistics(singles)[0].seconds is None
