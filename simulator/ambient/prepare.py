@@ -1,4 +1,4 @@
-"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9)."""
+"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9, 10)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
 
+from simulator.ambient.claims import clean_claim
+from simulator.ambient.data import Claim
 from simulator.ambient.examples import Example
-from simulator.ambient.items import AnnotateItem, Candidate, CrowdItem, NliItem, TrueFalseItem
+from simulator.ambient.items import AnnotateItem, Candidate, ClaimItem, CrowdItem, NliItem, TrueFalseItem
 from simulator.ambient.labels import Label, Side
+from simulator.ambient.records import ClaimRecord
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 
@@ -81,6 +84,24 @@ def nli_items(examples: Iterable[Example]) -> tuple[NliItem, ...]:
     if unlabelled:
         raise InputError(f"{_ids(unlabelled)}: no labels, so no prediction can be right or wrong")
     return tuple(NliItem(id=example.id, example=example) for example in examples)
+
+
+def claim_items(claims: Iterable[Claim | ClaimRecord]) -> tuple[ClaimItem, ...]:
+    """Claims, built in or of a results file, to be paraphrased (spec 10)."""
+    return tuple(
+        ClaimItem(
+            id=one.id,
+            claim=one.claim,
+            cleaned=clean_claim(one.claim),
+            justification=one.justification,
+            rating=one.rating,
+            person=one.person,
+            venue=one.venue,
+            url=one.url if isinstance(one, ClaimRecord) else "",
+            marks="".join(sorted(one.marks or ())),
+        )
+        for one in claims
+    )
 
 
 def _crowd_item(example: Example, seed: int, distractor: str) -> CrowdItem:
