@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from simulator.agreement import alpha_interval, fleiss_interval, masi_distance, modal_raters, tally
 from simulator.ambient.intervals import clustered_interval, mean_interval
@@ -103,8 +104,7 @@ class ValidatorMeasures:
     alpha: Interval | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerAnnotation:
+class WorkerAnnotation(NamedTuple):
     """One form of one annotator: `labels` is empty if it discards, `seconds` None if nobody took the time."""
 
     worker: str
