@@ -33,7 +33,8 @@ from simulator.models.load import ModelOptions, check_capabilities, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.prices import Price, Prices, load_prices
 from simulator.models.replay import LogRecordings, Recordings, ReplayModel
-from simulator.models.scoring import Position, Scored, ScoreRequest
+from simulator.models.sampling import sample
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
 from simulator.models.shipped import require_local, weights_of
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "ChatModel",
     "Completion",
     "Identity",
+    "Likelihood",
     "LogRecordings",
     "Malformed",
     "Message",
@@ -74,5 +76,6 @@ __all__ = [
     "load_prices",
     "request_key",
     "require_local",
+    "sample",
     "weights_of",
 ]

@@ -17,6 +17,7 @@ from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported
 from simulator.models.keys import Identity
+from simulator.models.sampling import require_samples
 from simulator.models.schema import check_top, has_free_maps
 from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
 
@@ -103,6 +104,8 @@ class AnthropicModel:
         await self._client.close()
 
     def _body(self, request: Request) -> dict[str, Any]:
+        if request.samples > 1:
+            require_samples(self.name, request.samples, 1)
         if request.plain:
             raise cannot_continue(self.name)
         if request.top_logprobs is not None:

@@ -32,11 +32,16 @@ class Request:
             drawn from; 1 for all of them.
         top_logprobs: number of alternatives per token wanted; None for no log-probabilities.
         plain: the one user message is continued as it is, without a chat template (text completion).
+        samples: answers drawn at once, all from the same seed; where more than one, a model must be able to
+            (`Capabilities.samples`, or else ask through `sampling.sample`).
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
         purpose: who asks (``seeker``, ``provider.type``, …); goes into the log.
         prompt_version: content hash of the prompt template; goes into the log.
         episode_id: the episode it is asked for; goes into the log.
         turn_number: the turn it is asked for; goes into the log.
+
+    Raises:
+        ValueError: if several samples are asked for at temperature 0, or of objects or probabilities.
     """
 
     messages: tuple[Message, ...]
@@ -48,11 +53,17 @@ class Request:
     schema: type[BaseModel] | dict[str, Any] | None = None
     top_logprobs: int | None = None
     plain: bool = False
+    samples: int = 1
     repeat: int = 0
     purpose: str = ""
     prompt_version: str = ""
     episode_id: str | None = None
     turn_number: int | None = None
+
+    def __post_init__(self) -> None:
+        alike = self.temperature <= 0 or self.schema is not None or self.top_logprobs is not None
+        if self.samples < 1 or (self.samples > 1 and alike):
+            raise ValueError("several samples are texts without probabilities, at a temperature above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,8 @@ class Completion:
     """What a model answered.
 
     Attributes:
-        text: the whole answer.
+        text: the whole answer; of several samples the first.
+        samples: all of them, if several were asked for.
         parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
         logprobs: the answer's tokens, if asked for.
         finish_reason: ``stop``, ``length``, …
@@ -107,6 +119,7 @@ class Completion:
     """
 
     text: str
+    samples: tuple[str, ...] = ()
     parsed: Any = None
     logprobs: tuple[TokenLogprob, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -127,6 +140,7 @@ class Capabilities:
         seed: the same answer to the same seed.
         scoring: probabilities of a text it is given (`ChatModel.score`).
         plain: continuing a text without a chat template (`Request.plain`).
+        samples: several answers to one request (`Request.samples`).
     """
 
     logprobs: bool = False
@@ -134,6 +148,7 @@ class Capabilities:
     seed: bool = False
     scoring: bool = False
     plain: bool = False
+    samples: bool = False
 
 
 class ChatModel(Protocol):

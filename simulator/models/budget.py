@@ -72,10 +72,13 @@ class Budget:
 def most_tokens(request: Request | ScoreRequest) -> Usage:
     """No call can use more: a token is at least one byte of the text that is sent."""
     if isinstance(request, ScoreRequest):
-        return Usage(len(request.text.encode()) + _PER_REQUEST, 1)  # some servers insist on writing a token
+        texts = [request.text + after for after in request.continuations] or [request.text]
+        # Some servers insist on writing a token.
+        return Usage(sum(len(text.encode()) + _PER_REQUEST for text in texts), len(texts))
     text = sum(len(message.content.encode()) + _PER_MESSAGE for message in request.messages)
     schema = json_schema(request.schema)
-    return Usage(text + _PER_REQUEST + (len(repr(schema).encode()) if schema else 0), request.max_tokens)
+    read = text + _PER_REQUEST + (len(repr(schema).encode()) if schema else 0)
+    return Usage(read, request.max_tokens * request.samples)
 
 
 class Metered(Layer):

@@ -18,7 +18,7 @@ from simulator.models.errors import Malformed
 from simulator.models.keys import request_key
 from simulator.models.layers import Backend, Layer
 from simulator.models.schema import parse
-from simulator.models.scoring import Position, Scored, ScoreRequest
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
 
 _T = TypeVar("_T")
 _Answer = TypeVar("_Answer", Completion, Scored)
@@ -115,6 +115,7 @@ def encode(completion: Completion) -> str:
             "usage": [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens],
             "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
         }
+        | ({"samples": completion.samples} if completion.samples else {})
     )
 
 
@@ -123,6 +124,7 @@ def decode(stored: str) -> Completion:
     content: dict[str, Any] = json.loads(stored)
     return Completion(
         text=content["text"],
+        samples=tuple(content.get("samples", ())),
         finish_reason=content["finish_reason"],
         usage=Usage(*content["usage"]),
         logprobs=tuple(
@@ -143,6 +145,7 @@ def encode_scored(scored: Scored) -> str:
             "positions": [[each.offset, each.token, each.logprob, each.top] for each in scored.positions],
             "usage": [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens],
         }
+        | ({"likelihoods": scored.likelihoods} if scored.likelihoods else {})
     )
 
 
@@ -154,6 +157,7 @@ def decode_scored(stored: str) -> Scored:
             Position(offset=offset, token=token, logprob=logprob, top=tuple((each, n) for each, n in top))
             for offset, token, logprob, top in content["positions"]
         ),
+        likelihoods=tuple(Likelihood(*each) for each in content.get("likelihoods", ())),
         usage=Usage(*content["usage"]),
         cost=0.0,
         cached=True,

@@ -18,7 +18,8 @@ from simulator.models.base import Capabilities, Completion, Request, TokenLogpro
 from simulator.models.errors import BadRequest, Malformed, Unsupported
 from simulator.models.keys import Identity
 from simulator.models.openai_backend import KEY_VARIABLE, server_of
-from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
+from simulator.models.sampling import require_samples
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
 from simulator.models.tokenised import Token, is_glued
 
 _IMPOSSIBLE = float("-inf")
@@ -53,7 +54,9 @@ class CompletionsModel:
         url, official = server_of(base_url)
         self.identity = Identity("completions", model, url, dict(extra or {}))
         self.name = self.identity.name
-        self.capabilities = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True)
+        self.capabilities = Capabilities(
+            logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True
+        )
         self.ignored: frozenset[str] = frozenset()
         self._timeout = timeout
         key = remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official)
@@ -81,34 +84,47 @@ class CompletionsModel:
             body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
+        if request.samples > 1:
+            body["n"] = request.samples
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
         answer = await self._send(body)
         choice = answer.choices[0]
+        several = request.samples > 1
+        if several:
+            require_samples(self.name, request.samples, len(answer.choices))
         return Completion(
             text=choice.text,
+            samples=tuple(each.text or "" for each in answer.choices) if several else (),
             logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
             usage=_usage(answer),
             finish_reason=choice.finish_reason or "stop",
         )
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text in one request.
+        """Score a text, or the texts that may follow it, in one request.
+
+        A continuation in whose middle a token of the server's begins, but none where it begins itself, has
+        no log-probability.
 
         Raises:
             BadRequest: if the server's tokenizer has no token of its own for a label.
             Unsupported: if the server gives no log-probabilities of the text it is sent.
             ModelError: see `simulator.models.errors`.
         """
+        texts = [request.text + after for after in request.continuations] or [request.text]
         # Servers differ in whether nothing may be written; one token may be everywhere.
-        body = {"prompt": request.text, "max_tokens": 1, "temperature": 0.0, "echo": True}
-        answer = await self._send({**body, "logprobs": request.top})
-        logprobs = answer.choices[0].logprobs
-        if logprobs is None or not logprobs.tokens or len(logprobs.token_logprobs or ()) < 2:
-            raise Unsupported(
-                f"{self.name} at {self.identity.base_url} gives no log-probabilities of the text it is sent; "
-                "take another server"
-            )
+        body = {"max_tokens": 1, "temperature": 0.0, "echo": True, "logprobs": request.top}
+        answer = await self._send({"prompt": texts if request.continuations else request.text, **body})
+        choices = sorted(answer.choices, key=lambda choice: choice.index)
+        if len(choices) < len(texts):
+            raise Malformed(f"{self.name}: {len(texts)} texts were sent, and {len(choices)} came back")
+        if request.continuations:
+            start = len(request.text)
+            pairs = zip(texts, choices, strict=True)
+            found = (self._likelihood(text, start, self._echoed(choice)) for text, choice in pairs)
+            return Scored(likelihoods=tuple(found), usage=_usage(answer))
+        logprobs = self._echoed(choices[0])
         words: list[str] = logprobs.tokens
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(words)
         tokens = self._placed(request.text, words)
@@ -136,6 +152,26 @@ class CompletionsModel:
         if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
             raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
         return answer
+
+    def _echoed(self, choice: Any) -> Any:
+        logprobs = choice.logprobs
+        if logprobs is None or not logprobs.tokens or len(logprobs.token_logprobs or ()) < 2:
+            raise Unsupported(
+                f"{self.name} at {self.identity.base_url} gives no log-probabilities of the text it is sent; "
+                "take another server"
+            )
+        return logprobs
+
+    def _likelihood(self, text: str, start: int, logprobs: Any) -> Likelihood:
+        """The sum over the tokens of `text` from `start` on, parts of characters included."""
+        tokens = self._placed(text, logprobs.tokens)
+        whole = [token for token in tokens if token.end > token.start]
+        before = next((token.id for token in whole if token.end == start), None)
+        last = next((token.id for token in whole if token.end == len(text)), None)
+        if before is None or last is None:
+            return Likelihood(None, 0)
+        values = logprobs.token_logprobs[before + 1 : last + 1]
+        return Likelihood(sum(_IMPOSSIBLE if value is None else value for value in values), len(values))
 
     def _written(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
         if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:

@@ -55,7 +55,8 @@ def parameters(request: Request) -> dict[str, Any]:
         "top_logprobs": request.top_logprobs,
     }
     # Left out at their usual values, these leave the keys of older answers as they were.
-    rare = {"top_p": request.top_p} if request.top_p != 1 else {}
+    rare: dict[str, Any] = {"top_p": request.top_p} if request.top_p != 1 else {}
+    rare |= {"samples": request.samples} if request.samples != 1 else {}
     return asked | rare | ({"plain": True} if request.plain else {})
 
 
@@ -86,10 +87,11 @@ def _text_of(schema: type[BaseModel] | None) -> str:
 def content(request: Request | ScoreRequest) -> dict[str, Any]:
     """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index.
 
-    Of a text to be scored: text, offsets and length of the tables (``top``).
+    Of a text to be scored: text, offsets, length of the tables (``top``) and continuations, if any.
     """
     if isinstance(request, ScoreRequest):
-        return {"text": request.text, "offsets": list(request.offsets), "top": request.top}
+        asked: dict[str, Any] = {"text": request.text, "offsets": list(request.offsets), "top": request.top}
+        return asked | ({"continuations": list(request.continuations)} if request.continuations else {})
     return {
         "messages": messages(request),
         "parameters": parameters(request),

@@ -16,6 +16,7 @@ from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import Malformed, Refused, Unsupported
 from simulator.models.keys import Identity, messages
+from simulator.models.sampling import require_samples
 from simulator.models.schema import openai_format
 from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
 
@@ -67,7 +68,9 @@ class OpenAIModel:
         self.identity = Identity("openai", model, url, dict(extra or {}))
         self.name = self.identity.name
         self._sampling = not _REASONING.match(model) if sampling is None else sampling
-        self.capabilities = Capabilities(logprobs=self._sampling, schema=True, seed=True)
+        self.capabilities = Capabilities(
+            logprobs=self._sampling, schema=True, seed=True, samples=self._sampling
+        )
         self.ignored = frozenset[str]() if self._sampling else frozenset({"temperature", "top_p"})
         # OpenAI has renamed the parameter; other servers know the old name.
         renamed = official or _REASONING.match(model)
@@ -118,6 +121,8 @@ class OpenAIModel:
                 body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
+        if request.samples > 1 and self._sampling:
+            body["n"] = request.samples
         if request.schema is not None:
             body["response_format"] = openai_format(request.schema)
         if request.top_logprobs is not None:
@@ -147,10 +152,17 @@ class OpenAIModel:
             text = remote.cut(text, request.stop)
         return Completion(
             text=text,
+            samples=self._samples(answer, request.samples),
             logprobs=self._token_logprobs(answer, request),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )
+
+    def _samples(self, answer: ChatCompletion, wanted: int) -> tuple[str, ...]:
+        if wanted == 1:
+            return ()
+        require_samples(self.name, wanted, len(answer.choices))
+        return tuple(choice.message.content or "" for choice in answer.choices)
 
     def _token_logprobs(self, answer: ChatCompletion, request: Request) -> tuple[TokenLogprob, ...]:
         if request.top_logprobs is None:

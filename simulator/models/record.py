@@ -108,8 +108,10 @@ class Recorded(Layer):
 
 def response_row(completion: Completion) -> dict[str, Any]:
     """A completion as the log keeps it (`ModelCall.response`)."""
+    samples = {"samples": list(completion.samples)} if completion.samples else {}
     return {
         "text": completion.text,
+        **samples,
         "parsed": _plain(completion.parsed),
         "logprobs": [_token(each) for each in completion.logprobs],
         "finish_reason": completion.finish_reason,
@@ -118,9 +120,14 @@ def response_row(completion: Completion) -> dict[str, Any]:
 
 
 def scored_row(scored: Scored) -> dict[str, Any]:
-    """A scored text as the log keeps it: of each position offset, token, log-probability and table."""
+    """A scored text as the log keeps it: of each position offset, token, log-probability and table.
+
+    Of each continuation its log-probability and number of tokens.
+    """
+    found = [[_finite(each.logprob), each.tokens] for each in scored.likelihoods]
     return {
         "positions": [[each.offset, *_token(each)] for each in scored.positions],
+        **({"likelihoods": found} if found else {}),
         "cached_input_tokens": scored.usage.cached_input_tokens,
     }
 
@@ -128,6 +135,10 @@ def scored_row(scored: Scored) -> dict[str, Any]:
 def _token(token: TokenLogprob | Position) -> list[Any]:
     top = [[other, max(logprob, _IMPOSSIBLE)] for other, logprob in token.top]
     return [token.token, max(token.logprob, _IMPOSSIBLE), top]
+
+
+def _finite(logprob: float | None) -> float | None:
+    return None if logprob is None else max(logprob, _IMPOSSIBLE)
 
 
 def _plain(parsed: Any) -> Any:

@@ -12,7 +12,8 @@ from logs.replay import find_response
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob
 from simulator.models.errors import NotRecorded
 from simulator.models.keys import Identity, combined_key, content_key
-from simulator.models.scoring import Position, Scored, ScoreRequest
+from simulator.models.sampling import singles, together
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
 
 _Answer = TypeVar("_Answer", Completion, Scored)
 
@@ -77,7 +78,9 @@ class ReplayModel:
         self.run_id = run_id
         self.identity = Identity("replay", run_id)
         self.name = self.identity.name
-        self.capabilities = Capabilities(logprobs=True, schema=True, seed=True, scoring=True, plain=True)
+        self.capabilities = Capabilities(
+            logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True
+        )
         self.ignored: frozenset[str] = frozenset()
         self._recordings = recordings
         self._asked: Sequence[Identity] | None = None
@@ -88,7 +91,13 @@ class ReplayModel:
         Raises:
             NotRecorded: if the run has none, or two that differ.
         """
-        return self._found(request, completion_of)
+        try:
+            return self._found(request, completion_of)
+        except NotRecorded:
+            if request.samples == 1:
+                raise
+        # Whoever answered could not draw several at once.
+        return together([self._found(one, completion_of) for one in singles(request)])
 
     async def score(self, request: ScoreRequest) -> Scored:
         """The logged numbers.
@@ -130,7 +139,9 @@ class ReplayModel:
 
 
 def _said(answer: Completion | Scored) -> object:
-    return answer.positions if isinstance(answer, Scored) else answer.text
+    if isinstance(answer, Scored):
+        return answer.positions, answer.likelihoods
+    return answer.text, answer.samples
 
 
 def _identity(name: str, base_url: str | None, extra: str | None) -> Identity:
@@ -142,6 +153,7 @@ def completion_of(response: Mapping[str, Any]) -> Completion:
     """The completion that `record.response_row` wrote down; its object is parsed anew from the text."""
     return Completion(
         text=response["text"],
+        samples=tuple(response.get("samples", ())),
         finish_reason=response.get("finish_reason", "stop"),
         logprobs=tuple(
             TokenLogprob(token, logprob, tuple((other, value) for other, value in top))
@@ -156,5 +168,6 @@ def scored_of(response: Mapping[str, Any]) -> Scored:
         positions=tuple(
             Position(offset=offset, token=token, logprob=logprob, top=tuple((each, n) for each, n in top))
             for offset, token, logprob, top in response["positions"]
-        )
+        ),
+        likelihoods=tuple(Likelihood(*each) for each in response.get("likelihoods", ())),
     )

@@ -1,5 +1,7 @@
 """Scoring a given text: one call in, the model's probabilities at some of its characters out.
 
+Or of whole texts that may follow it: of each the sum over its tokens (`ScoreRequest.continuations`).
+
 A model that reads ``… >X`` has at every place a probability for what comes next. Where several answers of
 one text are known beforehand (labels of examples, say), one pass over the whole text gives all of them at
 once, and each depends on nothing but the text before it.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from simulator.models.base import Request, Usage
 from simulator.models.errors import BadRequest, Unsupported
@@ -20,7 +23,9 @@ class ScoreRequest:
 
     Attributes:
         text: the whole text as it is, scored positions included; no chat template is put around it.
-        offsets: the characters of `text` (counted from 0, ascending) at which the model is looked at.
+        offsets: the characters of `text` (counted from 0, ascending) at which the model is looked at; none
+            if continuations are scored.
+        continuations: texts that may follow `text`, each scored as a whole and for itself.
         top: how many of the likeliest tokens are wanted per position.
         purpose: who asks; goes into the log.
         prompt_version: content hash of the prompt template; goes into the log.
@@ -28,11 +33,13 @@ class ScoreRequest:
         turn_number: the turn it is asked for; goes into the log.
 
     Raises:
-        ValueError: if the offsets are none, not ascending or not within the text, or `top` is negative.
+        ValueError: if the offsets are none, not ascending or not within the text, or `top` is negative; if
+            there are continuations besides, or an empty one.
     """
 
     text: str
-    offsets: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
+    continuations: tuple[str, ...] = ()
     top: int = 20
     purpose: str = ""
     prompt_version: str = ""
@@ -40,11 +47,16 @@ class ScoreRequest:
     turn_number: int | None = None
 
     def __post_init__(self) -> None:
+        if self.continuations and (self.offsets or not all(self.continuations)):
+            raise ValueError("continuations must not be empty, and go without offsets")
         places = (-1, *self.offsets, len(self.text))
-        if not self.offsets or any(one >= other for one, other in itertools.pairwise(places)):
+        unasked = not self.offsets and not self.continuations
+        if unasked or any(one >= other for one, other in itertools.pairwise(places)):
             raise ValueError(
                 f"offsets must ascend within the {len(self.text)} characters of the text: {self.offsets}"
             )
+        if self.continuations and not self.text:
+            raise ValueError("there must be a text before its continuations")
         if self.top < 0:
             raise ValueError(f"top must not be negative: {self.top}")
 
@@ -66,12 +78,26 @@ class Position:
     top: tuple[tuple[str, float], ...] = ()
 
 
+class Likelihood(NamedTuple):
+    """How probable a whole continuation is.
+
+    Attributes:
+        logprob: natural logarithm of its probability, the sum over its tokens; None if the model's tokens do
+            not begin where it begins, which only servers of others' cannot help.
+        tokens: that it has.
+    """
+
+    logprob: float | None
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
     """A scored text.
 
     Attributes:
         positions: one per offset asked for, in their order.
+        likelihoods: one per continuation asked for, in their order.
         usage: tokens read, and written if the server insists on writing.
         cost: US dollars; None if the model has no price, 0 if cached.
         seconds: from the call to the answer, waiting and retries included.
@@ -79,7 +105,8 @@ class Scored:
         attempts: requests sent, retries included; 0 if cached.
     """
 
-    positions: tuple[Position, ...]
+    positions: tuple[Position, ...] = ()
+    likelihoods: tuple[Likelihood, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     seconds: float = 0.0

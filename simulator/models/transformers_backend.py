@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
@@ -15,9 +17,9 @@ from simulator.models.forward import Look, Row, look
 from simulator.models.gather import Gatherer
 from simulator.models.keys import Identity, json_schema, messages
 from simulator.models.remote import cut
-from simulator.models.scoring import Position, Scored, ScoreRequest, plain_text
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
 from simulator.models.shipped import find_base, shipped_folder
-from simulator.models.tokenised import answer_ids, boundary, prompt_ids, token_text, tokenise
+from simulator.models.tokenised import answer_ids, boundary, continuation, prompt_ids, token_text, tokenise
 from simulator.models.weights import fingerprint, imported, load_weights
 
 # Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
@@ -31,7 +33,7 @@ class TransformersModel:
 
     There is no constrained decoding: a schema is put into the prompt, and the answer is checked as always.
     Answers are not written in batches, since the company a prompt is in would change the last bits of its
-    numbers, and with them now and then a word.
+    numbers, and with them now and then a word. Only samples of one prompt are, which are one answer.
     """
 
     def __init__(
@@ -63,7 +65,12 @@ class TransformersModel:
         self._answers, self._longest = weights.answers, weights.longest
         self._chats = bool(self._tokenizer.chat_template)
         self.capabilities = Capabilities(
-            logprobs=True, schema=self._chats, seed=True, scoring=self._tokenizer.is_fast, plain=True
+            logprobs=True,
+            schema=self._chats,
+            seed=True,
+            scoring=self._tokenizer.is_fast,
+            plain=True,
+            samples=True,
         )
         self.ignored: frozenset[str] = frozenset()
         pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
@@ -104,13 +111,17 @@ class TransformersModel:
         if not self.capabilities.scoring:
             raise Unsupported(f"{self.name} has a tokenizer that knows no offsets; it needs a fast one")
         rows, looks = await self._gatherer(request)
+        usage = Usage(sum(len(row.ids) + len(row.written) for row in rows), 0)
+        if request.continuations:
+            sums = (Likelihood(math.fsum(one.logprob for one in seen), len(seen)) for seen in looks)
+            return Scored(likelihoods=tuple(sums), usage=usage)
         found = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
         return Scored(
             positions=tuple(
                 self._position(offset, token, each)
                 for offset, (token, each) in zip(request.offsets, found, strict=True)
             ),
-            usage=Usage(sum(len(row.ids) + len(row.written) for row in rows), 0),
+            usage=usage,
         )
 
     async def close(self) -> None:
@@ -122,7 +133,10 @@ class TransformersModel:
     # --- scoring, in the model's thread ---------------------------------------------------------------
 
     def _rows(self, request: ScoreRequest) -> list[Row]:
-        rows = self._prefixes(request) if self._answers else [self._whole(request)]
+        if request.continuations:
+            rows = self._continued(request)
+        else:
+            rows = self._prefixes(request) if self._answers else [self._whole(request)]
         for row in rows:
             if self._longest is not None and len(row.ids) > self._longest:
                 raise BadRequest(
@@ -134,11 +148,27 @@ class TransformersModel:
         ids, places = tokenise(self._tokenizer, request.text, request.offsets)
         return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
+    def _continued(self, request: ScoreRequest) -> list[Row]:
+        """One row per continuation. Its tokens are its own, so they are the same whatever is before it."""
+        if self._answers:
+            read, start = tuple(self._tokenizer(request.text)["input_ids"]), self._start()
+            after = [answer_ids(self._tokenizer, each) for each in request.continuations]
+            return [Row(read, (*start, *ids[:-1]), _after(len(start), ids), 0) for ids in after]
+        read = prompt_ids(self._tokenizer, request.text)
+        if not read:
+            raise BadRequest(f"{self.name} cannot expect anything after an empty text")
+        pieces = (continuation(self._tokenizer, each) for each in request.continuations)
+        after = [tuple(token.id for token in piece) for piece in pieces]
+        return [Row((*read, *ids[:-1]), (), _after(len(read), ids), 0) for ids in after]
+
+    def _start(self) -> tuple[int, ...]:
+        """What an encoder-decoder model's answer begins with."""
+        forced = self._model.generation_config.forced_bos_token_id
+        return (self._model.config.decoder_start_token_id, *([] if forced is None else [forced]))
+
     def _prefixes(self, request: ScoreRequest) -> list[Row]:
         """An encoder-decoder model answers what it has read: each offset is an answer to the text before."""
-        forced = self._model.generation_config.forced_bos_token_id
-        start = [self._model.config.decoder_start_token_id, *([] if forced is None else [forced])]
-        rows = []
+        start, rows = self._start(), []
         for offset in request.offsets:
             end = boundary(request.text, offset)
             # The blanks before the label may be tokens of their own; the last one holds the label.
@@ -177,13 +207,16 @@ class TransformersModel:
                 prompt, attention_mask=torch.ones_like(prompt), **self._settings(request, stop)
             )
         # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
-        tokens = out.sequences[0, 1 if self._answers else len(read) :]
-        text = self._written(read, tokens.tolist(), after=request.plain and not self._answers)
+        written = out.sequences[:, 1 if self._answers else len(read) :]
+        after = request.plain and not self._answers
+        tokens, text = written[0], self._written(read, written[0].tolist(), after=after)
         ended = len(tokens) < request.max_tokens
+        rest = [self._written(read, other.tolist(), after=after) for other in written[1:]]
         return Completion(
             text=cut(text, request.stop),
+            samples=tuple(cut(each, request.stop) for each in (text, *rest)) if rest else (),
             logprobs=self._logprobs(tokens, out.logits, request.top_logprobs),
-            usage=Usage(len(read), len(tokens)),
+            usage=Usage(len(read), written.numel()),
             finish_reason="stop" if ended or cut(text, request.stop) != text else "length",
         )
 
@@ -223,6 +256,7 @@ class TransformersModel:
         }
         if request.temperature > 0:
             # Of the whole distribution, whatever the library or the model's own settings leave out.
+            settings["num_return_sequences"] = request.samples
             settings |= {"temperature": request.temperature, "top_p": request.top_p, "top_k": 0}
         if request.stop:
             settings |= {"stop_strings": list(request.stop), "tokenizer": self._tokenizer}
@@ -250,6 +284,11 @@ def load_shipped(name: str, *, device: str | None = None, threads: int | None = 
     """
     folder = str(shipped_folder(name))
     return TransformersModel(folder, device=device, threads=threads, identity=Identity("local", name))
+
+
+def _after(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The places in which each of `ids` is expected, after `before` other tokens."""
+    return tuple((before - 1 + number, id) for number, id in enumerate(ids))
 
 
 def _pairs(row: Row, seen: list[Look]) -> list[tuple[int, Look]]:

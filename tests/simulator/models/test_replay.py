@@ -191,5 +191,5 @@ def test_an_unknown_run_is_told_before_anything_is_asked(logged):
 
 async def test_a_replay_can_be_asked_for_anything(replay):
     assert replay.capabilities == Capabilities(
-        logprobs=True, schema=True, seed=True, scoring=True, plain=True
+        logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True
     )

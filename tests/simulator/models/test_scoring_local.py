@@ -419,3 +419,93 @@ async def test_a_tokenizer_without_offsets_cannot_score(folders, monkeypatch):
     with pytest.raises(Unsupported, match="knows no offsets"):
         await backend.score(request_of(1))
     await model.close()
+
+
+AFTER = (" The duck is in the pond.", " no", "?", " The mountain lion is in the film studio, Y.", "\nX")
+
+
+def sum_by_hand(folder, prefix, after):
+    """The plain loop: token by token, a pass over everything before it."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    words, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+    read, total = words(prefix)["input_ids"], 0.0
+    for token in words(after)["input_ids"]:
+        with torch.inference_mode():
+            total += torch.log_softmax(model(torch.tensor([read])).logits[0, -1], -1)[token].item()
+        read = [*read, token]
+    return total, len(words(after)["input_ids"])
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+async def test_continuations_are_summed_over_their_tokens(loaded, folders, name):
+    prefix = '"The pope is in the house.'
+    scored = await loaded(name).score(ScoreRequest(text=prefix, continuations=AFTER))
+    for found, after in zip(scored.likelihoods, AFTER, strict=True):
+        total, tokens = sum_by_hand(folders[name], prefix, after)
+        assert found.logprob == CLOSE(total, abs=1e-3)
+        assert found.tokens == tokens
+    assert scored.positions == ()
+
+
+async def test_an_encoder_decoder_model_answers_with_continuations(loaded, folders):
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    prefix, folder = "The pope is in the house.", folders["bart"]
+    scored = await loaded("bart").score(ScoreRequest(text=prefix, continuations=AFTER))
+    words, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    read = words(prefix, return_tensors="pt")["input_ids"]
+    for found, after in zip(scored.likelihoods, AFTER, strict=True):
+        ids = words(after, add_special_tokens=False)["input_ids"]
+        with torch.inference_mode():
+            given = torch.tensor([[0, *ids[:-1]]])
+            logprobs = torch.log_softmax(model(input_ids=read, decoder_input_ids=given).logits[0], -1)
+        total = sum(logprobs[place, id].item() for place, id in enumerate(ids))
+        assert found.logprob == CLOSE(total, abs=1e-3)
+        assert found.tokens == len(ids)
+
+
+async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
+    from simulator.models import transformers_backend
+
+    passes = []
+    look = transformers_backend.look
+    monkeypatch.setattr(
+        transformers_backend, "look", lambda *given: passes.append(len(given[2])) or look(*given)
+    )
+    model = loaded("gpt2")
+    texts = tuple(f" {LINES[number % 3]} {number}" for number in range(100))
+    conditions = [f'"The duck {word}.' for word in ("is", "was")]
+    requests = [ScoreRequest(text=each, continuations=texts) for each in conditions]
+    alone = [await model.score(each) for each in requests]
+    passes.clear()
+    together = await asyncio.gather(*map(model.score, requests))
+    assert sum(passes) == 200
+    assert len(passes) <= 20
+    for one, other in zip(alone, together, strict=True):
+        assert [each.tokens for each in one.likelihoods] == [each.tokens for each in other.likelihoods]
+        assert [each.logprob for each in one.likelihoods] == CLOSE(
+            [each.logprob for each in other.likelihoods], abs=1e-3
+        )
+
+
+@pytest.mark.parametrize("name", MAKERS)
+async def test_samples_are_drawn_together_and_by_their_seed(loaded, name):
+    model = loaded(name)
+
+    def request(**fields):
+        given = {"samples": 6, "seed": 3, "temperature": 1.0, "max_tokens": 8, "plain": True, **fields}
+        return Request(messages=(Message("user", "The duck"),), **given)
+
+    answer = await model.complete(request())
+    assert len(answer.samples) == 6
+    assert answer.text == answer.samples[0]
+    assert len(set(answer.samples)) > 3
+    again = await model.complete(request())
+    assert again.samples == answer.samples
+    assert (await model.complete(request(seed=4))).samples != answer.samples
+    stopped = await model.complete(request(stop=("e", "a", " ")))
+    assert all(not set(each) & {"e", "a", " "} for each in stopped.samples)
+    assert (await model.complete(request(samples=1))).samples == ()

@@ -1,0 +1,62 @@
+"""Several answers to one request: in one call where a backend can draw them at once, else call by call."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import reduce
+
+from simulator.models.base import ChatModel, Completion, Request, Usage
+from simulator.models.errors import Unsupported
+from simulator.seeds import derive_seed
+
+
+async def sample(model: ChatModel, request: Request) -> Completion:
+    """`request.samples` answers; a model that cannot draw them at once is asked so many times.
+
+    Raises:
+        ModelError: see `simulator.models.errors`.
+    """
+    if request.samples == 1:
+        answer = await model.complete(request)
+        return replace(answer, samples=(answer.text,))
+    if model.capabilities.samples:
+        return await model.complete(request)
+    return together(await asyncio.gather(*(model.complete(one) for one in singles(request))))
+
+
+def singles(request: Request) -> tuple[Request, ...]:
+    """A request for several samples as requests for one each, with seeds and repeat indices of their own."""
+    return tuple(
+        replace(
+            request,
+            samples=1,
+            seed=None if request.seed is None else derive_seed(request.seed, "sample", number),
+            repeat=request.repeat * request.samples + number,
+        )
+        for number in range(request.samples)
+    )
+
+
+def together(answers: list[Completion]) -> Completion:
+    """Answers to one request each as one answer; what is not known of one of them is not known of all."""
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return replace(
+        answers[0],
+        samples=tuple(answer.text for answer in answers),
+        usage=reduce(Usage.__add__, (answer.usage for answer in answers)),
+        cost=sum(costs) if len(costs) == len(answers) else None,
+        seconds=max(answer.seconds for answer in answers),
+        cached=all(answer.cached for answer in answers),
+        attempts=sum(answer.attempts for answer in answers),
+    )
+
+
+def require_samples(name: str, wanted: int, given: int) -> None:
+    """Make sure that a server drew as many as were asked for.
+
+    Raises:
+        Unsupported: if it did not.
+    """
+    if given < wanted:
+        raise Unsupported(f"{name} was asked for {wanted} samples and gave {given}; take another server")
