@@ -24,3 +24,130 @@ def expected(published: Path) -> dict[str, dict[str, Any]]:
     """The reference values by id."""
     checks = json.loads((SHARED / "expected_examples.json").read_text(encoding="utf-8"))
     return {check["id"]: check for check in checks}
+
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+LABELS = ("entailment", "neutral", "contradiction")
+NOUNS = ("dog", "cat", "bird", "fish", "horse", "cow", "duck", "goat")
+
+
+def sentence_pair(number: int) -> tuple[str, str, str]:
+    """A pair whose label follows from one word, so that a tiny model can learn it."""
+    label = LABELS[number % 3]
+    noun = NOUNS[number % len(NOUNS)]
+    said = {"entailment": "certainly", "neutral": "perhaps", "contradiction": "never"}[label]
+    return f"the {noun} sleeps .", f"the {noun} {said} rests .", label
+
+
+@pytest.fixture
+def one_thread():
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'askback[local]'")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _tokenizer(transformers: Any, special: dict[str, str]) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = [*special.values(), "the", "sleeps", "rests", ".", "certainly", "perhaps", "never", *NOUNS]
+    places = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    tokenizer = Tokenizer(models.WordLevel(places, unk_token=special["unk_token"]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if "sep_token" in special:
+        tokenizer.post_processor = processors.RobertaProcessing(
+            (special["sep_token"], places[special["sep_token"]]),
+            (special["cls_token"], places[special["cls_token"]]),
+        )
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory) -> Path:
+    """A folder with a RoBERTa of one layer and random weights."""
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'askback[local]'")
+    transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokenizer = _tokenizer(transformers, {**special, "cls_token": "<s>", "sep_token": "</s>"})
+    torch.manual_seed(3)
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        hidden_dropout_prob=0.05,
+        initializer_range=0.3,
+    )
+    folder = tmp_path_factory.mktemp("encoder")
+    transformers.RobertaModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def causal(tmp_path_factory) -> Path:
+    """A folder with a Llama of one layer, which has no sign between sentences and none for padding."""
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'askback[local]'")
+    transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
+    tokenizer = _tokenizer(transformers, {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})
+    torch.manual_seed(3)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=64,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    folder = tmp_path_factory.mktemp("causal")
+    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ambient(tmp_path_factory) -> Path:
+    """A folder with dev and test examples in the published format, some of them ambiguous."""
+    folder = tmp_path_factory.mktemp("data")
+    for split, some in (("dev", range(12)), ("test", range(12, 30))):
+        rows = [json.dumps(_example(number)) for number in some]
+        (folder / f"{split}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+def _example(number: int) -> dict[str, Any]:
+    premise, hypothesis, label = sentence_pair(number)
+    row = {"id": number, "premise": premise, "hypothesis": hypothesis, "premise_ambiguous": False}
+    if number % 6 != 5:
+        return {**row, "hypothesis_ambiguous": False, "labels": label, "disambiguations": []}
+    readings = [
+        {"premise": premise, "hypothesis": hypothesis.replace("never", word), "label": meant}
+        for word, meant in (("certainly", "entailment"), ("perhaps", "neutral"))
+    ]
+    return {
+        **row,
+        "hypothesis_ambiguous": True,
+        "labels": "neutral, entailment",
+        "disambiguations": readings,
+    }
+
+
+@pytest.fixture(scope="session")
+def training(tmp_path_factory) -> Path:
+    """A file of pairs with one label each."""
+    path = tmp_path_factory.mktemp("training") / "train.jsonl"
+    rows = []
+    for number in range(48):
+        premise, hypothesis, label = sentence_pair(number)
+        rows.append(json.dumps({"premise": premise, "hypothesis": hypothesis, "label": label}))
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,211 @@
+"""The training of one model: a new head on an encoder, stages of pairs, a loss a family (spec 9.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
+
+from simulator.ambient.nli.config import TrainConfig
+from simulator.ambient.nli.families import Family
+from simulator.ambient.nli.reading import encode, forward
+from simulator.ambient.nli.training_data import TrainingPair
+from simulator.errors import InputError
+from simulator.seeds import derive_seed
+
+Tell = Callable[[int, float], None]
+_PROBLEMS: Final[dict[Family, str]] = {
+    "regression": "regression",
+    "distributional": "single_label_classification",
+    "classifier": "single_label_classification",
+    "set": "single_label_classification",
+    "multilabel": "multi_label_classification",
+    "binary": "multi_label_classification",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Pairs that are seen so many times, before the next stage begins."""
+
+    pairs: Sequence[TrainingPair]
+    epochs: int
+
+
+@dataclass(slots=True)
+class Curve:
+    """How the loss went.
+
+    Attributes:
+        loss: of each update.
+        held_out: after each epoch of the last stage, if there are pairs held out.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch of the last stage, from 1, whose weights were kept; None if nothing was held out."""
+        return 1 + self.held_out.index(min(self.held_out)) if self.held_out else None
+
+
+def new_model(base: str, family: Family, classes: Sequence[str], device: str) -> tuple[Any, Any]:
+    """A model with a new head, and its tokenizer.
+
+    Args:
+        base: a folder, or an id that transformers knows; a head that it has is thrown away.
+        family: what is learnt.
+        classes: names of the head's numbers.
+        device: where it goes.
+
+    Raises:
+        InputError: if there is no such model, or it cannot classify.
+    """
+    here = {"local_files_only": Path(base).is_dir()}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(base, **here)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            base,
+            num_labels=len(classes),
+            id2label=dict(enumerate(classes)),
+            label2id={name: place for place, name in enumerate(classes)},
+            problem_type=_PROBLEMS[family],
+            ignore_mismatched_sizes=True,
+            dtype=torch.float32,
+            **here,
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot train on {base}: {' '.join(str(error).split())}") from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
+    _renew_head(model)
+    return model.to(device), tokenizer
+
+
+def updates_of(stages: Sequence[Stage], batch: int) -> int:
+    """How many updates stages take."""
+    return sum(stage.epochs * math.ceil(len(stage.pairs) / batch) for stage in stages)
+
+
+def fit(
+    model: Any,
+    tokenizer: Any,
+    stages: Sequence[Stage],
+    config: TrainConfig,
+    seed: int,
+    *,
+    held_out: Sequence[TrainingPair] = (),
+    tell: Tell = lambda done, loss: None,
+) -> Curve:
+    """Train a model, in place; it is not in training afterwards.
+
+    Args:
+        model: as `new_model` makes it.
+        tokenizer: its own.
+        stages: one after the other.
+        config: how.
+        seed: of the order of pairs; what the model draws itself is torch's.
+        held_out: pairs on which the loss is measured after each epoch of the last stage; the weights of
+            the best one are kept.
+        tell: is told the number of updates made and the newest loss.
+
+    Returns:
+        The losses.
+    """
+    curve = Curve()
+    kept: dict[str, Any] | None = None
+    for number, stage in enumerate(stages):
+        steps = _Steps(model, tokenizer, config, updates_of([stage], config.batch))
+        for epoch in range(stage.epochs):
+            order = list(stage.pairs)
+            Random(derive_seed(seed, "order", number, epoch)).shuffle(order)
+            model.train()
+            for start in range(0, len(order), config.batch):
+                curve.loss.append(steps.update(order[start : start + config.batch]))
+                tell(len(curve.loss), curve.loss[-1])
+            if held_out and stage is stages[-1]:
+                model.eval()
+                curve.held_out.append(mean_loss(model, tokenizer, held_out, config))
+                if curve.best_epoch == len(curve.held_out):
+                    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    if kept is not None:
+        model.load_state_dict(kept)
+    model.eval()
+    return curve
+
+
+def loss_of(logits: Any, wanted: Any, family: Family) -> Any:
+    """The loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
+
+    Args:
+        logits: shape (pairs, classes).
+        wanted: of the same shape.
+        family: what is learnt.
+    """
+    if family == "regression":
+        return functional.mse_loss(logits, wanted)
+    if family in ("multilabel", "binary"):
+        return functional.binary_cross_entropy_with_logits(logits, wanted)
+    return functional.cross_entropy(logits, wanted)
+
+
+def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> float:
+    """The mean loss of pairs from which nothing is learnt."""
+    total = 0.0
+    with torch.inference_mode():
+        for start in range(0, len(pairs), config.read_batch):
+            some = pairs[start : start + config.read_batch]
+            total += len(some) * _loss(model, tokenizer, some, config).item()
+    return total / len(pairs)
+
+
+class _Steps:
+    """The updates of one stage."""
+
+    def __init__(self, model: Any, tokenizer: Any, config: TrainConfig, updates: int) -> None:
+        self._model, self._tokenizer, self._config = model, tokenizer, config
+        weights = [weight for weight in model.parameters() if weight.requires_grad]
+        groups = [
+            {"params": [one for one in weights if one.ndim >= 2], "weight_decay": config.weight_decay},
+            {"params": [one for one in weights if one.ndim < 2], "weight_decay": 0.0},
+        ]
+        self._weights = weights
+        self._optimizer = torch.optim.AdamW(groups, lr=config.rate)
+        warm = math.ceil(config.warmup * updates)
+        self._schedule = get_linear_schedule_with_warmup(self._optimizer, warm, updates)
+
+    def update(self, pairs: Sequence[TrainingPair]) -> float:
+        """Learn from a batch; its loss."""
+        loss = _loss(self._model, self._tokenizer, pairs, self._config)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self._weights, self._config.clip)
+        self._optimizer.step()
+        self._schedule.step()
+        self._optimizer.zero_grad()
+        return float(loss.item())
+
+
+def _loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> Any:
+    encoded = encode(tokenizer, [(one.premise, one.hypothesis) for one in pairs], config.max_length)
+    wanted = torch.tensor([one.target for one in pairs], device=model.device)
+    return loss_of(forward(model, encoded), wanted, config.family)
+
+
+def _renew_head(model: Any) -> None:
+    """Draw the head anew: one that the base brings along may mean other classes, or in another order."""
+    deviation = getattr(model.config, "initializer_range", 0.02)
+    for name, module in model.named_modules():
+        inner = name == model.base_model_prefix or name.startswith(f"{model.base_model_prefix}.")
+        if isinstance(module, torch.nn.Linear) and not inner:
+            torch.nn.init.normal_(module.weight, std=deviation)
+            if module.bias is not None:
+                torch.nn.init.zeros_(module.bias)
