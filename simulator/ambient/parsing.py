@@ -8,7 +8,7 @@ no_list             it does not begin with ``1. `` (robust: no line does begin w
 separator_repeated  ``2. `` or ``3. `` stands there twice; it was split at the first (reference only)
 no_verdict          an item says of no label that it follows
 several_verdicts    an item says so of several labels, and counts for each (reference only)
-no_rewrite          an item is a verdict with nothing in front
+no_rewrite          an item is a verdict with nothing beside it (an empty rewrite, for reference alone)
 label_repeated      two items have one label; the later one counts
 ==================  ====================================================================================
 """
@@ -91,7 +91,7 @@ def _reference(text: str) -> Parsed:
         pieces.append(piece)
         rest = after
     pieces = [piece.strip() for piece in (*pieces, rest)]
-    return _parsed(map(_contained, pieces), ("separator_repeated",) if repeated else ())
+    return _parsed(map(_contained, pieces), repeated=repeated, keep_empty=True)
 
 
 def _contained(piece: str) -> list[tuple[Label, str]]:
@@ -119,9 +119,11 @@ def _ending(item: str) -> Iterator[tuple[Label, str]]:
             yield label, item[: found.start()].strip()
 
 
-def _parsed(items: Iterable[list[tuple[Label, str]]], before: tuple[ParseWarning, ...] = ()) -> Parsed:
+def _parsed(
+    items: Iterable[list[tuple[Label, str]]], *, repeated: bool = False, keep_empty: bool = False
+) -> Parsed:
     rewrites: dict[Label, str] = {}
-    met: dict[ParseWarning, None] = dict.fromkeys(before)
+    met: dict[ParseWarning, None] = {"separator_repeated": None} if repeated else {}
     count = 0
     for verdicts in items:
         count += 1
@@ -130,7 +132,8 @@ def _parsed(items: Iterable[list[tuple[Label, str]]], before: tuple[ParseWarning
         for label, rewrite in verdicts:
             if not rewrite:
                 met["no_rewrite"] = None
-            if label in rewrites:
-                met["label_repeated"] = None
-            rewrites[label] = rewrite
+            if rewrite or keep_empty:
+                if label in rewrites:
+                    met["label_repeated"] = None
+                rewrites[label] = rewrite
     return Parsed(rewrites, tuple(code for code in PARSE_WARNINGS if code in met), count)

@@ -1,0 +1,271 @@
+"""Result files of language models as they vary between models (spec 11)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambient.continuations import continuation_measures
+from simulator.ambient.files.results import (
+    read_continuations,
+    read_generation,
+    read_true_false,
+    write_continuations,
+    write_generation,
+    write_true_false,
+)
+from simulator.ambient.generation import generation_measures, rescored
+from simulator.ambient.records import ContinuationOption, ContinuationRecord
+from simulator.errors import InputError
+
+GENERATION: dict[str, Any] = {
+    "id": 12,
+    "premise": "a b.",
+    "hypothesis": "h",
+    "premise_ambiguous": True,
+    "hypothesis_ambiguous": False,
+    "prompt": "Context/claim\n",
+    "generation": "1. a c. Then the claim is true.\n2. a b. Then the claim is false.",
+    "gold_rewrites": {"entailment": "a c.", "neutral": "a d."},
+    "predicted_rewrites": {"entailment": "a c.", "contradiction": "a b."},
+    "edit_f1": 0.5,
+}
+STATEMENT: dict[str, Any] = {
+    "example_id": "3_c",
+    "template_id": 2,
+    "prompt": "Q: …",
+    "prediction": False,
+    "answer": False,
+    "TF_prob_mass": 0.25,
+    "ambiguous_sentence_key": "hypothesis",
+    "disambiguation": "d",
+}
+CONTINUATION: dict[str, Any] = {
+    "id": 7,
+    "ambiguous_sentence": '"A.',
+    "options": {
+        "y0": {"sentence": '"B.', "KL_div": 1.5},
+        "y1": {"sentence": '"C.', "KL_div": 0.5},
+        "d": {"sentence": '"D.', "KL_div": 2.0},
+    },
+    "num_conts": 100,
+}
+
+
+def write(path: Path, *rows: dict[str, Any] | str) -> Path:
+    """A file of rows; texts are lines as they are."""
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results.jsonl"
+
+
+def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def test_a_generation(path: Path) -> None:
+    (found,) = read_generation(write(path, GENERATION)).rows
+    assert (found.id, found.side, found.original) == ("12", "premise", "a b.")
+    assert found.gold == {"entailment": "a c.", "neutral": "a d."}
+    assert found.stored_rewrites == {"entailment": "a c.", "contradiction": "a b."}
+    assert found.stored_edit_f1 == 0.5
+    assert rescored([found]) == ()
+
+
+def test_what_varies_between_generation_files(path: Path) -> None:
+    chat = [{"role": "system", "content": "Go on."}, {"role": "user", "content": "Context"}]
+    rows = read_generation(
+        write(
+            path,
+            GENERATION | {"id": "12"},
+            GENERATION | {"predicted_rewrites": {**GENERATION["predicted_rewrites"], "neutral": None}},
+            GENERATION | {"generation": f"{GENERATION['generation']}\n\nContext: and so on"},
+            GENERATION | {"generation": "", "predicted_rewrites": {}, "edit_f1": 0},
+            GENERATION | {"prompt": chat},
+            without(GENERATION, "prompt", "predicted_rewrites", "edit_f1"),
+            GENERATION | {"predicted_rewrites": None, "edit_f1": None},
+        )
+    )
+    assert not rows.faults
+    assert {row.id for row in rows.rows} == {"12"}
+    assert rescored(rows.rows) == ()
+    assert rows.rows[4].prompt == "Go on.\n\nContext"
+    assert rows.rows[5].stored_rewrites is rows.rows[6].stored_rewrites is None
+    measures = generation_measures(rows.rows)
+    assert (measures.items, measures.empty, measures.null) == (7, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"id": None}, "id is null"),
+        ({"premise": ""}, "premise is empty"),
+        ({"hypothesis_ambiguous": True}, "premise_ambiguous and hypothesis_ambiguous: exactly one"),
+        ({"premise_ambiguous": "yes"}, 'premise_ambiguous is "yes", not true or false'),
+        ({"generation": None}, "generation is null, not a text"),
+        ({"gold_rewrites": {}}, "gold_rewrites is empty"),
+        ({"gold_rewrites": {"maybe": "x"}}, "gold_rewrites: 'maybe' is no label"),
+        ({"gold_rewrites": {"neutral": None}}, "gold_rewrites.neutral is null, not a text"),
+        ({"predicted_rewrites": {"neutral": 3}}, "predicted_rewrites.neutral is 3, not a text"),
+        ({"predicted_rewrites": []}, "predicted_rewrites is [], not an object"),
+        ({"edit_f1": "high"}, 'edit_f1 is "high", not a number'),
+        ({"prompt": 3}, "prompt is 3, not a text"),
+    ],
+)
+def test_faults_of_generations(path: Path, change: dict[str, Any], problem: str) -> None:
+    read = read_generation(write(path, GENERATION, GENERATION | change, GENERATION))
+    assert len(read.rows) == 2
+    (fault,) = read.faults
+    assert fault.line == 2
+    assert problem in fault.message
+
+
+@pytest.mark.parametrize(
+    ("prediction", "meant"),
+    [
+        ("true", True),
+        ("false", False),
+        ("1.0", True),
+        ("0.0", False),
+        ("1", True),
+        ("null", None),
+        ("NaN", None),
+    ],
+)
+def test_predictions_are_written_in_many_ways(path: Path, prediction: str, meant: bool | None) -> None:
+    line = json.dumps(STATEMENT | {"prediction": "?"}).replace('"?"', prediction)
+    read = read_true_false(write(path, line))
+    assert not read.faults
+    assert read.rows[0].prediction is meant
+
+
+def test_a_statement(path: Path) -> None:
+    rows = read_true_false(
+        write(path, STATEMENT, without(STATEMENT, "TF_prob_mass") | {"example_id": 5})
+    ).rows
+    assert [(row.id, row.side, row.template, row.mass) for row in rows] == [
+        ("3_c", "hypothesis", 2, 0.25),
+        ("5", "hypothesis", 2, None),
+    ]
+    assert rows[0].correct
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"example_id": True}, "example_id is true, not a text or a whole number"),
+        ({"template_id": 4}, "template_id is 4, not 0 to 3"),
+        ({"template_id": "1"}, 'template_id is "1", not a whole number'),
+        ({"answer": True}, "answer is true; that of template 2 is the other"),
+        ({"answer": 1.0}, "answer is 1.0, not true or false"),
+        ({"prediction": "True"}, 'prediction is "True", not true, false, 1.0, 0.0 or null'),
+        ({"prediction": 0.5}, "prediction is 0.5, not true, false, 1.0, 0.0 or null"),
+        ({"prediction": []}, "prediction is []"),
+        ({"ambiguous_sentence_key": "claim"}, 'ambiguous_sentence_key is "claim", not one of'),
+        ({"disambiguation": " "}, "disambiguation is empty"),
+    ],
+)
+def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) -> None:
+    read = read_true_false(write(path, STATEMENT, STATEMENT | change))
+    assert len(read.rows) == 1
+    (fault,) = read.faults
+    assert fault.line == 2
+    assert problem in fault.message
+
+
+def test_a_missing_prediction_is_no_null(path: Path) -> None:
+    read = read_true_false(write(path, without(STATEMENT, "prediction")))
+    assert "prediction is missing" in read.faults[0].message
+
+
+def test_continuations_with_missing_values(path: Path) -> None:
+    def options(value: str) -> str:
+        line = json.dumps(CONTINUATION | {"id": f"{value}_c"})
+        return line.replace('"KL_div": 0.5', f'"KL_div": {value}')
+
+    lines = [options(value) for value in ("0.5", "null", "NaN", "-Infinity")]
+    missing = json.loads(json.dumps(CONTINUATION))
+    del missing["options"]["d"]["KL_div"]
+    read = read_continuations(
+        write(path, *lines, missing, CONTINUATION | {"num_conts": 51.0}, CONTINUATION | {"num_conts": None})
+    )
+    assert not read.faults
+    measures = continuation_measures(read.rows)
+    assert (measures.instances, measures.right) == (7, 3)
+    assert measures.missing == ("null_c", "NaN_c", "-Infinity_c", "7")
+    assert [row.num_conts for row in read.rows[-2:]] == [51, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"options": {"y0": {"sentence": "x", "KL_div": 1}}}, "options should be a distractor, d, and"),
+        ({"options": {"d": {"sentence": "x", "KL_div": 1}}}, "options should be a distractor, d, and"),
+        ({"options": []}, "options is [], not an object"),
+        ({"options": {"y0": 1, "d": {"sentence": "x"}}}, "options.y0 is 1, not an object"),
+        (
+            {"options": {"y0": {"sentence": "x", "KL_div": "1"}, "d": {"sentence": "x"}}},
+            'options.y0.KL_div is "1", not a number',
+        ),
+        ({"num_conts": 1.5}, "num_conts is 1.5, not a number of continuations"),
+        ({"num_conts": -1}, "num_conts is -1, not a number of continuations"),
+        ({"ambiguous_sentence": None}, "ambiguous_sentence is null, not a text"),
+    ],
+)
+def test_faults_of_continuations(path: Path, change: dict[str, Any], problem: str) -> None:
+    read = read_continuations(write(path, CONTINUATION, CONTINUATION | change))
+    assert len(read.rows) == 1
+    (fault,) = read.faults
+    assert fault.line == 2
+    assert problem in fault.message
+
+
+def test_lines_that_are_no_json_are_faults(path: Path) -> None:
+    read = read_continuations(write(path, CONTINUATION, '{"id": 3', "[]"))
+    assert len(read.rows) == 1
+    assert [fault.line for fault in read.faults] == [2, 3]
+
+
+def test_files_are_written_as_published(path: Path) -> None:
+    write(path, GENERATION)
+    records = read_generation(path).rows
+    write_generation(path, records)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('{"id":12,"premise":"a b.","hypothesis":"h","premise_ambiguous":true,')
+    assert '"prompt":"Context\\/claim\\n"' in text
+    assert json.loads(text) == GENERATION
+    assert read_generation(path).rows == records
+
+
+def test_statements_are_written_as_published(path: Path) -> None:
+    rows = [STATEMENT, without(STATEMENT, "TF_prob_mass") | {"example_id": 5, "prediction": None}]
+    write_true_false(path, read_true_false(write(path, *rows)).rows)
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
+
+
+def test_continuations_are_written_as_published(path: Path) -> None:
+    record = ContinuationRecord(
+        id="007",
+        sentence="café",
+        options=(ContinuationOption("y0", "b", None), ContinuationOption("d", "c", 1 / 3)),
+        num_conts=3,
+    )
+    write_continuations(path, [record])
+    assert path.read_text(encoding="ascii") == (
+        '{"id":"007","ambiguous_sentence":"caf\\u00e9","options":{"y0":{"sentence":"b","KL_div":null},'
+        '"d":{"sentence":"c","KL_div":0.3333333333}},"num_conts":3}\n'
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    for read in (read_generation, read_true_false, read_continuations):
+        with pytest.raises(InputError, match="cannot be read"):
+            read(tmp_path / "none.jsonl")

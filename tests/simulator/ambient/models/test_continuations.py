@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from simulator.ambient.continuations import (
+    STEMS,
+    Sampled,
+    continuation_measures,
+    continue_items,
+    histogram,
+    kl_options,
+    log_odds,
+    one_sentence,
+    ranks_first,
+)
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.records import ContinuationOption, ContinuationRecord
+
+EXAMPLE = Example(
+    id="4",
+    premise="My dog may be old.",
+    hypothesis="The animal is old.",
+    premise_ambiguous=True,
+    hypothesis_ambiguous=True,
+    labels=frozenset({"entailment", "neutral"}),
+    disambiguations=(
+        Disambiguation("My dog is old, I admit.", "The animal is old.", "entailment"),
+        Disambiguation("My dog is old, I admit.", "The animal has aged.", "entailment"),
+        Disambiguation("My dog is perhaps old.", "The animal has aged.", "neutral"),
+    ),
+)
+
+
+def sampled(name: str, odds: list[float | None], *, tokens: int = 2, text: str = " So.") -> Sampled:
+    """An option whose continuations have these log-odds."""
+    return Sampled(
+        name=name,
+        sentence=f"sentence {name}",
+        continuations=(text,) * len(odds),
+        own=tuple(None if one is None else one - 10 for one in odds),
+        original=(-10.0,) * len(odds),
+        tokens=(tokens,) * len(odds),
+    )
+
+
+def record(*kls: float | None, id: str = "1", num_conts: int = 100) -> ContinuationRecord:
+    """An instance with estimates of its rewrites, and last of the distractor."""
+    names = [*(f"y{place}" for place in range(len(kls) - 1)), "d"]
+    options = tuple(ContinuationOption(name, name, kl) for name, kl in zip(names, kls, strict=True))
+    return ContinuationRecord(id=id, sentence="s", options=options, num_conts=num_conts)
+
+
+def test_items_of_every_flagged_sentence() -> None:
+    plain = Example(id="5", premise="p", hypothesis="h")
+    items = continue_items([EXAMPLE, plain], seed=3)
+    assert [(item.id, item.example_id, item.side) for item in items] == [
+        ("4.premise", "4", "premise"),
+        ("4.hypothesis", "4", "hypothesis"),
+    ]
+    first = items[0]
+    assert first.rewrites == ("My dog is old, I admit.", "My dog is perhaps old.")
+    assert first.distractor not in (first.sentence, *first.rewrites)
+    assert first.distractor.startswith("My ")
+    assert [name for name, _ in first.options] == ["y0", "y1", "d"]
+    assert (first.stem, first.wanted, first.max_tokens) == ('"', 100, 60)
+    assert items == continue_items([EXAMPLE], seed=3)
+    many = {continue_items([EXAMPLE], seed=seed)[0].distractor for seed in range(9)}
+    assert len(many) > 3
+    told = continue_items([EXAMPLE], seed=3, stem=STEMS["instructed"], wanted=5, max_tokens=7)[0]
+    assert (told.stem, told.wanted, told.max_tokens) == ("Write a story.\n\n", 5, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" So it is. And so on.", " So it is."),
+        (" Is it? Yes.", " Is it."),
+        (" It is 3.5!", " It is 3."),
+        (" no end", " no end."),
+        ("!", "."),
+        ("", "."),
+    ],
+)
+def test_continuations_are_cut_to_a_sentence_with_a_full_stop(text: str, sentence: str) -> None:
+    assert one_sentence(text) == sentence
+
+
+def test_log_odds_per_continuation() -> None:
+    option = Sampled(
+        name="d",
+        sentence="s",
+        continuations=(" A.", ".", " B.", " C.", " D."),
+        own=(-4.0, -1.0, None, -3.0, -2.0),
+        original=(-6.0, -9.0, -5.0, math.nan, -1.0),
+        tokens=(2, 1, 2, 3, 4),
+    )
+    assert log_odds(option) == (2, -1)
+    assert log_odds(option, "mean") == (1, -0.25)
+
+
+def test_lists_must_be_aligned() -> None:
+    option = Sampled(name="d", sentence="s", continuations=("a.",), own=(), original=(), tokens=())
+    with pytest.raises(ValueError, match="shorter"):
+        log_odds(option)
+
+
+def test_estimates_come_from_equally_many_continuations() -> None:
+    options = [sampled("y0", [1.0, 3.0]), sampled("d", [1.0, 2.0, 4.0, 8.0, None])]
+    found = kl_options("7", "s", options, seed=1)
+    assert (found.id, found.sentence, found.num_conts) == ("7", "s", 2)
+    assert [(one.name, one.sentence) for one in found.options] == [("y0", "sentence y0"), ("d", "sentence d")]
+    assert found.options[0].kl == 2
+    pairs = {(a + b) / 2 for a in (1, 2, 4, 8) for b in (1, 2, 4, 8) if a != b}
+    drawn = {kl_options("7", "s", options, seed=seed).options[1].kl for seed in range(60)}
+    assert drawn == pairs
+    assert found == kl_options("7", "s", options, seed=1)
+    assert kl_options("7", "s", options, seed=1, reduce="mean").options[0].kl == 1
+
+
+def test_an_option_without_continuations_leaves_no_estimates() -> None:
+    found = kl_options("7", "s", [sampled("y0", [1.0]), sampled("d", [2.0], text=".")], seed=1)
+    assert found.num_conts == 0
+    assert [one.kl for one in found.options] == [None, None]
+    assert kl_options("7", "s", [], seed=0).options == ()
+
+
+def test_the_distractor_must_be_strictly_first() -> None:
+    assert ranks_first(record(1.0, 2.0, 2.5))
+    assert not ranks_first(record(1.0, 2.5, 2.5))
+    assert not ranks_first(record(3.0, 2.0, 2.5))
+    assert not ranks_first(record(1.0, None, 2.5))
+    assert not ranks_first(record(1.0, math.nan, 2.5))
+    assert not ranks_first(record(1.0, None))
+    assert not ranks_first(record(1.0))
+
+
+def test_measures_and_both_baselines() -> None:
+    records = [
+        record(1.0, 2.0, 2.5),
+        record(1.0, None, 2.5, id="2"),
+        record(1.0, 2.5, 2.5, id="3", num_conts=40),
+        record(0.0, 1.0, 2.0, 3.0),
+    ]
+    found = continuation_measures(records, [EXAMPLE, Example(id="5", premise="p", hypothesis="h")])
+    assert found.accuracy is not None
+    assert found.random is not None
+    assert found.random_examples is not None
+    assert (found.accuracy.value, found.accuracy.n, found.right, found.instances) == (0.5, 4, 2, 4)
+    assert (found.missing, found.tied) == (("2",), ("3",))
+    assert found.random.value == pytest.approx((3 / 3 + 1 / 4) / 4)
+    assert found.random_examples.value == pytest.approx(1 / 4)
+    assert found.random_examples.n == 1
+    assert (found.options, found.num_conts) == ({2: 3, 3: 1}, (40, 85))
+    assert continuation_measures(records).random_examples is None
+
+
+def test_no_records_make_no_numbers() -> None:
+    found = continuation_measures([])
+    assert (found.accuracy, found.random, found.num_conts, found.options) == (None, None, None, {})
+
+
+def test_histograms_share_their_bins() -> None:
+    found = histogram([sampled("y0", [0.0, 1.0, 1.0]), sampled("d", [2.0, 4.0])], bins=4)
+    assert found.edges == (0, 1, 2, 3, 4)
+    assert found.counts == {"y0": (1, 2, 0, 0), "d": (0, 0, 1, 1)}
+    assert found.means == {"y0": pytest.approx(2 / 3), "d": 3}
+    empty = histogram([sampled("d", [])], bins=2)
+    assert (empty.counts, empty.means) == ({"d": (0, 0)}, {"d": None})
