@@ -106,7 +106,8 @@ def _heading(texts: Strings, replay: Replay) -> str:
         same = form.labels == replay.gold
         name = "discarded" if form.discard else "same" if same else "other"
         return texts(f"ambient.result.annotate_{name}")
-    return texts("ambient.result.score", correct=replay.correct, of=replay.of)
+    name = "true_false" if replay.task == "true_false" else "crowd"
+    return texts(f"ambient.result.{name}_score", correct=replay.correct, of=replay.of)
 
 
 def _lead(texts: Strings, replay: Replay) -> str:

@@ -9,29 +9,30 @@
 
   // ---- words that differ: longest common subsequence --------------------------------------------------
 
-  const words = (text) => text.trim().split(/\s+/).filter(Boolean);
+  // A word or a punctuation mark, and the white space behind it.
+  const words = (text) => [...text.matchAll(/([\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|\S)(\s*)/gu)].map(([, word, space]) => ({ word, space }));
 
-  // [kind, words] pairs in order: "same", "removed" (in `before` alone), "added" (in `after` alone).
+  // [kind, text] in order: "same", "removed" (in `before` alone), "added" (in `after` alone).
   function difference(before, after) {
-    const [a, b] = [words(before), words(after)];
+    const [a, b] = [words(before.trim()), words(after.trim())];
     const length = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
     for (let i = a.length - 1; i >= 0; i -= 1) {
       for (let j = b.length - 1; j >= 0; j -= 1) {
-        length[i][j] = a[i] === b[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+        length[i][j] = a[i].word === b[j].word ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
       }
     }
     const pieces = [];
-    const put = (kind, word) => {
-      if (pieces.at(-1)?.[0] === kind) pieces.at(-1)[1].push(word);
-      else pieces.push([kind, [word]]);
+    const put = (kind, { word, space }) => {
+      if (pieces.at(-1)?.[0] === kind) pieces.at(-1)[1] += word + space;
+      else pieces.push([kind, word + space]);
     };
     let [i, j] = [0, 0];
     while (i < a.length || j < b.length) {
-      if (i < a.length && j < b.length && a[i] === b[j]) { put("same", a[i]); i += 1; j += 1; }
+      if (i < a.length && j < b.length && a[i].word === b[j].word) { put("same", b[j]); i += 1; j += 1; }
       else if (i < a.length && (j >= b.length || length[i + 1][j] >= length[i][j + 1])) { put("removed", a[i]); i += 1; }
       else { put("added", b[j]); j += 1; }
     }
-    return pieces.map(([kind, some]) => [kind, some.join(" ")]);
+    return pieces;
   }
 
   const MARKS = { added: "ins", removed: "del" };
@@ -40,13 +41,16 @@
     const pieces = difference(before, after);
     const changed = pieces.some(([kind]) => kind !== "same");
     place.lang = changed ? "en" : document.documentElement.lang;
-    place.replaceChildren(...(changed ? pieces.flatMap(([kind, text], n) => {
-      const piece = document.createElement(MARKS[kind] || "span");
-      piece.textContent = text;
-      if (MARKS[kind]) piece.prepend(hidden(`${place.dataset[kind]} `));
-      return n ? [" ", piece] : [piece];
-    }) : [place.dataset.unchanged]));
+    place.replaceChildren(...(changed ? pieces.flatMap(([kind, text]) => drawPiece(kind, text, place.dataset[kind])) : [place.dataset.unchanged]));
     place.classList.toggle("ae-same", !changed);
+  }
+
+  // What is marked is also said in a word.
+  function drawPiece(kind, text, said) {
+    if (kind === "same") return [text];
+    const piece = document.createElement(MARKS[kind]);
+    piece.append(hidden(`${said} `), text.trimEnd());
+    return [piece, " "];
   }
 
   function hidden(text) {
@@ -110,7 +114,7 @@
         for (const group of this.all("[data-group]")) this.aeMissing(group, false);
         if (this.one("[data-state]")) this.aeShowCards();
         this.aeShowKeys();
-        const wrong = this.one("[data-wrong]");
+        const wrong = this.one(".ae-problems");
         if (wrong) wrong.focus();
         else if (this.aeAt !== this.number) scrollTo(0, 0);
         this.aeAt = this.number;
@@ -135,7 +139,6 @@
         const open = this.aeOpen();
         open.forEach((group) => this.aeMissing(group, true));
         if (open.length) {
-          this.toast(this.root.dataset.empty);
           open[0].querySelector("input").focus();
           return null;
         }
