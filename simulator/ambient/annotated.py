@@ -1,0 +1,120 @@
+"""What linguists said in a run of the log, example by example (spec 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from logs import LogReader, Played
+from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.examples import Example
+from simulator.ambient.items import AnnotateItem
+from simulator.ambient.linguists import WorkerAnnotation
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.rows import BENCHMARK, item_from_row
+from simulator.ambient.views import Annotation
+from simulator.errors import InputError
+
+NEEDED: Final = 2
+"""Annotations that an example needs before anybody consolidates it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One linguist's form.
+
+    Attributes:
+        worker: a person's pseudonym, or who else sat there.
+        seconds: from seeing the example to submitting; None if it is not known.
+    """
+
+    episode_id: str
+    worker: str
+    annotation: Annotation
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotated:
+    """An example of a run with all forms on it, the oldest first.
+
+    Attributes:
+        key: names it in the log: its item's hash.
+    """
+
+    key: str
+    example: Example
+    forms: tuple[Form, ...] = ()
+
+    @property
+    def dropped(self) -> bool:
+        """Whether a linguist discarded it."""
+        return any(form.annotation.discard is not None for form in self.forms)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has the annotations that it needs."""
+        return len(self.forms) >= NEEDED
+
+
+def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
+    """The examples of a run by key, in the order in which they were first given to somebody.
+
+    Forms of completed episodes count, of one person on one example the newest; whoever has been erased said
+    nothing.
+
+    Raises:
+        InputError: if it is no run of this task.
+        NotInLog: if there is no such run.
+    """
+    if (benchmark := reader.run(run_id).benchmark) != BENCHMARK:
+        raise InputError(f"{run_id} is a run of {benchmark}, not of {BENCHMARK}.")
+    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    found = {
+        key: Annotated(key=key, example=item.example)
+        for key, item in items.items()
+        if isinstance(item, AnnotateItem)
+    }
+    if not found:
+        raise InputError(f"{run_id} has no examples that linguists annotate: run the task annotate first.")
+    gone = reader.erased_participants()
+    for played in reader.turns_of_run(run_id, status="completed"):
+        one = found.get(played.episode.item_hash)
+        form = _form(played)
+        if one is not None and form is not None and played.episode.participant_id not in gone:
+            found[one.key] = replace(one, forms=(*_others(one, played), form))
+    return found
+
+
+def worker_forms(reader: LogReader, run_id: str) -> tuple[WorkerAnnotation, ...]:
+    """Every form of a run, for `linguists.worker_statistics`.
+
+    Raises:
+        InputError: as for `annotated`.
+    """
+    return tuple(
+        WorkerAnnotation(
+            form.worker, form.annotation.labels, form.annotation.discard is not None, form.seconds
+        )
+        for one in annotated(reader, run_id).values()
+        for form in one.forms
+    )
+
+
+def _form(played: Played) -> Form | None:
+    turn = next((one for one in reversed(played.turns) if one.payload.get("kind") == "annotate"), None)
+    if turn is None:
+        return None
+    episode = played.episode
+    return Form(
+        episode_id=episode.id,
+        worker=episode.participant_id or episode.seats.get(ANNOTATOR, ""),
+        annotation=read_annotation(turn.payload),
+        seconds=turn.seconds,
+    )
+
+
+def _others(one: Annotated, played: Played) -> tuple[Form, ...]:
+    """The forms on an example without those that the same person gave before."""
+    person = played.episode.participant_id
+    return tuple(form for form in one.forms if person is None or form.worker != person)
