@@ -95,9 +95,9 @@ def tables(found: Statistics, categories: CategoryStatistics | None) -> list[Tab
 
 def remarks(found: Statistics) -> list[str]:
     """What deserves a look."""
-    several = f"{len(found.several)} examples have several disambiguations of one label"
-    differ = f"the labels of {_ids(found.labels_differ)} are not those of the disambiguations"
-    faulty = f"{_ids(found.faulty)} contradict themselves; `askback check` says how"
+    several = f"several disambiguations of one label: {_ids(found.several)}"
+    differ = f"labels that are not those of the disambiguations: {_ids(found.labels_differ)}"
+    faulty = f"contradicting themselves (`askback check` says how): {_ids(found.faulty)}"
     told = ((found.several, several), (found.labels_differ, differ), (found.faulty, faulty))
     return [line for ids, line in told if ids]
 

@@ -1,0 +1,181 @@
+"""Examples by name, their files taken together, and what else is built in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import datasets
+from simulator.ambient import data
+from simulator.ambient.data import (
+    load_categories,
+    load_claims,
+    load_examples,
+    load_guidelines,
+    load_pool,
+    load_qualification,
+    read_examples,
+)
+from simulator.ambient.labels import CATEGORIES, LABELS
+from simulator.errors import InputError
+
+Rows = dict[str, dict[str, Any]]
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+
+def ids(folder: Path, split: Any = "all") -> list[str]:
+    return [one.id for one in load_examples(folder, split)]
+
+
+def test_a_folder_is_one_dataset_and_its_splits_are_named_after_their_files(rows: Rows, write: Write) -> None:
+    one, two, three = rows["1"], rows["2_c"], rows["3"]
+    write("ambient_full.jsonl", one, {**two, "meta": {"source": "ours"}}, three)
+    write("dev.jsonl", three)
+    folder = write("test.jsonl", two, one).parent
+    assert ids(folder) == ["1", "2_c", "3"]
+    assert ids(folder, "dev") == ["3"]
+    assert ids(folder, "test") == ["2_c", "1"]  # in the order of their own file
+    assert [example.split for example in load_examples(folder)] == ["test", "test", "dev"]
+    assert load_examples(folder, "test")[0].meta == {"source": "ours"}
+
+
+def test_a_single_file_has_the_split_of_its_name_or_of_its_rows(rows: Rows, write: Write) -> None:
+    assert [one.split for one in load_examples(write("dev.jsonl", rows["1"]))] == ["dev"]
+    path = write("own.jsonl", {**rows["1"], "split": "test"}, rows["4"])
+    assert [one.split for one in load_examples(path)] == ["test", ""]
+    assert ids(path, "test") == ["1"]
+    with pytest.raises(InputError, match=r"own\.jsonl' have no split 'dev'; ask for all of them"):
+        load_examples(path, "dev")
+    with pytest.raises(InputError, match="split 'train': must be one of all, dev, test"):
+        load_examples(path, "train")  # type: ignore[arg-type]
+
+
+def test_kinds_of_ambiguity_go_to_the_pair_with_the_same_sentences(rows: Rows, write: Write) -> None:
+    kinds = {**rows["1"], "id": "99_g", "category": "lexical", "disambiguations": "[]"}
+    write("kinds.jsonl", kinds, {**kinds, "id": "1", "premise": "Another.", "category": "other"})
+    folder = write("all.jsonl", *rows.values()).parent
+    assert [one.categories for one in load_examples(folder)] == [("lexical",), (), (), ()]
+    assert [record.id for record in load_categories(folder)] == ["99_g", "1"]
+    own = write("other/own.jsonl", {**rows["1"], "categories": ["scopal"]}, rows["4"])
+    assert [(one.id, one.categories) for one in load_categories(own)] == [("1", ("scopal",))]
+
+
+def test_faulty_rows_are_an_error_unless_they_are_asked_for(rows: Rows, write: Write) -> None:
+    path = write("own.jsonl", rows["1"], {**rows["2_c"], "labels": "neutral, entailment"}, "{")
+    with pytest.raises(InputError) as error:
+        load_examples(path)
+    assert str(error.value) == (
+        f"{path}:2: task 2_c: labels: entailment, neutral, but neither side flagged as ambiguous [format] "
+        "(and 1 more: run `askback check` on it)"
+    )
+    examples, faults = read_examples(path)
+    assert [one.id for one in examples] == ["1"]
+    assert [fault.line for fault in faults] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (
+            {"premise": "The pass was closed."},
+            "differs",
+            "premise: not what another file says of the same id",
+        ),
+        ({"meta": {"source": "b"}}, "differs", "meta: not what another file says of the same id"),
+        ({"split": "test"}, "split", "split: test, but the same id stands in dev, too"),
+    ],
+)
+def test_files_that_contradict_each_other_are_refused(
+    rows: Rows, write: Write, change: dict[str, Any], code: str, message: str
+) -> None:
+    row = {**rows["4"], "meta": {"source": "a"}, "split": "dev"}
+    write("a.jsonl", row)
+    folder = write("b.jsonl", rows["1"], {**row, **change}).parent
+    [fault] = read_examples(folder).faults
+    assert (Path(fault.file).name, fault.line, fault.task, fault.code) == ("b.jsonl", 2, "4", code)
+    assert fault.message == f"{message} (a.jsonl:1)"
+    with pytest.raises(InputError, match=message):
+        load_examples(folder)
+
+
+def test_an_id_in_both_splits_is_a_fault(rows: Rows, write: Write) -> None:
+    write("dev.jsonl", rows["1"])
+    [fault] = read_examples(write("test.jsonl", rows["2_c"], rows["1"]).parent).faults
+    assert (fault.line, fault.code) == (2, "split")
+
+
+def test_splits_must_cover_the_file_of_all_and_hold_nothing_else(rows: Rows, write: Write) -> None:
+    write("ambient_full.jsonl", rows["1"], rows["2_c"])
+    write("dev.jsonl", rows["1"])
+    folder = write("test.jsonl", rows["3"]).parent
+    faults = read_examples(folder).faults
+    assert [(Path(fault.file).name, fault.task, fault.message) for fault in faults] == [
+        ("ambient_full.jsonl", "2_c", "id: stands in none of dev.jsonl, test.jsonl"),
+        ("test.jsonl", "3", "id: does not stand in ambient_full.jsonl"),
+    ]
+    (folder / "dev.jsonl").unlink()
+    assert read_examples(folder).faults == ()
+
+
+def test_data_that_are_not_there_are_named(rows: Rows, write: Write, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="data 'nothing': neither 'builtin', nor registered"):
+        load_examples("nothing")
+    with pytest.raises(InputError, match="no file of AmbiEnt's examples"):
+        load_examples(write("a.jsonl", '{"prompt": "x"}'))
+    with pytest.raises(InputError, match=r"a\.jsonl:1: task 1: hypothesis is missing"):
+        load_examples(write("a.jsonl", {"id": 1, "premise": "x"}))
+    datasets.add("hers", "clarq", tmp_path / "data", lambda folder: {"a": folder / "a.jsonl"}, lambda _: {})
+    with pytest.raises(InputError, match="data 'hers' belong to clarq, not to ambient"):
+        load_examples("hers")
+
+
+def test_built_in_examples_are_there_and_good() -> None:
+    examples = load_examples()
+    assert len({one.id for one in examples}) == len(examples) >= 100
+    assert all(one.distractors.keys() == set(one.sides) for one in examples)
+    assert load_categories()
+    with pytest.raises(InputError, match="data 'builtin' have no split 'test'"):
+        load_examples(split="test")
+
+
+def test_what_else_is_built_in() -> None:
+    assert len(load_qualification()) == 5
+    assert {question.label for question in load_qualification()} == set(LABELS)
+    for language in ("en", "zh"):
+        guidelines = load_guidelines(language)
+        assert tuple(guidelines.labels) == LABELS
+        assert tuple(guidelines.categories) == CATEGORIES
+        assert list(guidelines.discard) == ["offensive", "not_fluent", "incoherent"]
+        assert all(guidelines.rewriting)
+        assert all(name and text for name, text in guidelines.checklist)
+    assert load_guidelines("zh") != load_guidelines("en")
+    with pytest.raises(InputError, match="language 'fr'"):
+        load_guidelines("fr")
+    assert {mark for claim in load_claims() for mark in claim.marks} == {"a", "f"}
+    assert all(claim.marks for claim in load_claims())
+    pairs = load_pool()
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    assert 0 < sum(pair.disagree for pair in pairs) < len(pairs)
+
+
+def test_a_bad_entry_of_what_is_built_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pool.yaml").write_text("- {premise: a, hypothesis: b, labels: [neutral, maybe]}\n")
+    monkeypatch.setattr(data, "FOLDER", tmp_path)
+    load_pool.cache_clear()
+    with pytest.raises(InputError, match=r"pool\.yaml: entry pool-001: labels: 'maybe' is no label"):
+        load_pool()
+
+
+def test_the_published_data(published: Path) -> None:
+    assert len(load_examples(published)) == 1645
+    assert len(load_examples(published, "dev")) == 100
+    assert load_examples(published, "test")[0].id == "942"
+    assert sum(bool(one.categories) for one in load_examples(published)) == 88

@@ -1,0 +1,229 @@
+"""Files are checked, and registered whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator import datasets
+from simulator.ambient.data import load_categories, load_examples
+from simulator.ambient.data_command import add_ambient, check_files, find_files, register
+from simulator.errors import InputError
+
+Rows = dict[str, dict[str, Any]]
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def faults_of(*files: Path) -> list[tuple[str, int, str, str, str]]:
+    return [
+        (Path(fault.file).name, fault.line, fault.task, fault.severity, f"{fault.code}: {fault.message}")
+        for fault in check_files(files)
+    ]
+
+
+def test_files_of_other_rooms_are_left_to_them(rows: Rows, write: Write, tmp_path: Path) -> None:
+    mine = write("a.jsonl", rows["1"])
+    write("b.jsonl", '{"prompt": "Output \'X\' if the sentence", "id": 1}')
+    write("c.yaml", "id: 1")
+    assert find_files(tmp_path) == (mine,)
+    assert find_files(mine) == (mine,)
+    assert find_files(tmp_path / "data" / "b.jsonl") == ()
+    assert find_files(tmp_path / "none") == ()
+    # Named, a file is checked if its rows only look like examples.
+    bad = write("d.jsonl", '{"premise": "x"}')
+    assert find_files(bad) == (bad,)
+    assert faults_of(bad) == [("d.jsonl", 1, "", "error", "format: id is missing")]
+
+
+def test_good_files_have_no_faults(rows: Rows, write: Write) -> None:
+    assert faults_of(write("a.jsonl", rows["1"], rows["2_c"], rows["4"])) == []
+
+
+def test_everything_wrong_with_a_file_is_told(rows: Rows, write: Write) -> None:
+    twice = {**rows["2_c"], "id": 7, "labels": "neutral, neutral", "note": "x", "premise": "Other."}
+    path = write(
+        "a.jsonl",
+        rows["1"],
+        "{",
+        {**rows["1"], "id": 5, "labels": "entailment, contradiction"},
+        {**rows["4"], "hypothesis": 3},
+        {**rows["1"], "id": "1", "premise_ambiguous": False},
+        twice,
+        {**rows["4"], "id": 8, "note": "y"},
+    )
+    kettle = "the disambiguations have entailment, neutral"
+    assert sorted(faults_of(path), key=lambda fault: fault[1]) == [
+        (
+            "a.jsonl",
+            2,
+            "",
+            "error",
+            "format: is not JSON: Expecting property name enclosed in double quotes, column 2",
+        ),
+        ("a.jsonl", 3, "5", "warning", f"labels: labels: contradiction, entailment, but {kettle}"),
+        ("a.jsonl", 3, "5", "warning", "pair: premise, hypothesis: the row in line 1 has the same"),
+        ("a.jsonl", 4, "4", "error", "format: hypothesis is 3, not a text"),
+        ("a.jsonl", 5, "1", "error", "id: id: the row in line 1 has the same"),
+        ("a.jsonl", 6, "7", "warning", "labels: labels: one stands there twice"),
+        (
+            "a.jsonl",
+            6,
+            "7",
+            "warning",
+            "field: note: examples have no such field; 2 rows, of which this is the first",
+        ),
+    ]
+
+
+def test_rows_that_contradict_themselves_are_errors_and_go_on_to_be_compared(
+    rows: Rows, write: Write
+) -> None:
+    first = write("dev.jsonl", {**rows["1"], "hypothesis_ambiguous": True})
+    second = write("test.jsonl", rows["1"])
+    found = faults_of(first, second)
+    assert {(name, severity) for name, _, _, severity, _ in found} == {
+        ("dev.jsonl", "error"),
+        ("test.jsonl", "error"),
+    }
+    assert [text for name, _, _, _, text in found if name == "test.jsonl"] == [
+        "differs: hypothesis_ambiguous: not what another file says of the same id (dev.jsonl:1)"
+    ]
+
+
+def test_only_files_of_one_folder_are_compared(rows: Rows, write: Write) -> None:
+    one, two = write("a/x.jsonl", rows["1"]), write("b/x.jsonl", {**rows["4"], "id": 1})
+    assert faults_of(one, two) == []
+    assert len(check_files([one, two], one_dataset=True)) == 1
+
+
+def test_other_files_are_checked_by_their_readers(write: Write) -> None:
+    crowd = write("crowd.jsonl", {"id": 4, "premise": "a", "interpretations": [], "q1_gold": []})
+    seed = write("scores.json", {"em": 0.1, "f1": 0.2, "group_em": 0.3})
+    claims = write("marks.csv", "claim,annotation", "It rained.,x")
+    found = check_files([crowd, seed, claims])
+    assert [(Path(fault.file), fault.severity) for fault in found] == [
+        (crowd, "error"),
+        (seed, "error"),
+        (claims, "error"),
+    ]
+    assert "files of seeds are called seed42.json" in found[1].message
+
+
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
+    assert faults_of(tmp_path / "gone.jsonl") == [
+        ("gone.jsonl", 0, "", "error", "format: cannot be read (No such file or directory)")
+    ]
+
+
+def test_published_files_have_but_the_known_oddities(published: Path) -> None:
+    faults = check_files(find_files(published))
+    assert {fault.severity for fault in faults} == {"warning"}
+    assert Counter((Path(fault.file).name, fault.code) for fault in faults) == {
+        ("ambient_full.jsonl", "several"): 23,
+        ("dev.jsonl", "several"): 3,
+        ("test.jsonl", "several"): 20,
+        ("ambient_full.jsonl", "labels"): 1,
+        ("test.jsonl", "labels"): 1,
+        ("category_annotations.jsonl", "missing"): 20,
+    }
+
+
+def test_the_published_set_is_registered_if_it_is_whole(
+    published: Path, tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl", "category_annotations.jsonl"):
+            archive.write(published / name, f"ambient/{name}")
+        archive.writestr("ambient/LICENSE", "CC BY 4.0")
+    add_ambient(whole, "ambient", False)
+    said = capsys.readouterr().out
+    assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in said
+    assert len(load_examples("ambient", "test")) == 1545
+    assert len(load_categories("ambient")) == 100
+    add_ambient(whole, "ambient", False)
+    assert "'ambient' has not changed" in capsys.readouterr().out
+
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "test.jsonl").write_bytes((published / "test.jsonl").read_bytes())
+    with pytest.raises(
+        InputError, match=r"not the published data: examples: 1545, not 1645; dev: 0, not 100"
+    ):
+        register(part, "part")
+    assert sorted(path.name for path in (own_home / "data").iterdir()) == ["ambient"]
+    assert register(part, "part", partial=True).dataset.details == {
+        "examples": 1545,
+        "test": 1545,
+        "ambiguous": 543,
+    }
+
+
+def test_own_examples_are_registered_from_a_folder_or_a_file(rows: Rows, write: Write) -> None:
+    path = write("mine.jsonl", rows["1"], rows["4"])
+    write("notes.txt", "nothing")
+    added = register(path, "one")
+    assert added.dataset.details == {"examples": 2, "ambiguous": 1}
+    assert [file.name for file in added.dataset.folder.iterdir()] == ["mine.jsonl"]
+    assert [one.id for one in load_examples("one")] == ["1", "4"]
+    assert register(path.parent, "two").dataset.content == added.dataset.content
+    single = write("dev.jsonl", rows["2_c"])  # a single file need not be all that was published
+    assert register(single, "three").dataset.details == {"examples": 1, "dev": 1}
+
+
+def test_faulty_rows_are_refused_with_a_list_and_nothing_stays(
+    rows: Rows, write: Write, own_home: Path
+) -> None:
+    bad = [{**rows["4"], "id": f"bad-{number}", "premise": 1} for number in range(6)]
+    path = write("mine.jsonl", rows["1"], *bad)
+    with pytest.raises(InputError) as error:
+        register(path, "mine")
+    lines = str(error.value).splitlines()
+    assert lines[0] == f"{path}: 6 faults (to leave such rows out: --partial)"
+    assert lines[1] == "  mine.jsonl:2: row bad-0: premise is 1, not a text"
+    assert len(lines) == 7
+    assert "askback check" in lines[-1]
+    assert not os.listdir(own_home / "data")
+
+
+def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write) -> None:
+    one, two, three, four = rows.values()
+    write("ambient_full.jsonl", one, two, three, four)
+    write("dev.jsonl", one, {**two, "labels": "maybe"})
+    write("test.jsonl", three, "{", four)
+    write("seed1.json", json.dumps({"em": "x", "f1": 1, "group_em": 1}))
+    folder = write("seed2.json", json.dumps({"em": 0.5, "f1": 1, "group_em": 1})).parent
+    added = register(folder, "mine", partial=True)
+    # Row 2_c is faulty in dev, so that it is in neither split any more.
+    assert added.dataset.details["rows left out"] == 4
+    assert added.dataset.details["examples"] == 3
+    assert [one.id for one in load_examples("mine")] == ["1", "3", "4"]
+    assert [one.id for one in load_examples("mine", "test")] == ["3", "4"]
+    assert not (added.dataset.folder / "seed1.json").exists()
+    assert (added.dataset.folder / "seed2.json").exists()
+    assert (folder / "dev.jsonl").read_text(encoding="utf-8").count("\n") == 2  # the original is as it was
+    assert not register(folder, "mine", partial=True).changed
+
+
+@pytest.mark.parametrize("content", ['{"prompt": "x"}', '{"id": 1, "premise": "x"}'])
+def test_where_no_good_example_is_there_is_nothing_to_register(
+    write: Write, own_home: Path, content: str
+) -> None:
+    path = write("a.jsonl", content)
+    with pytest.raises(InputError, match="no good example of AmbiEnt"):
+        register(path, "mine", partial=True)
+    assert datasets.list_all() == ()
+    assert not os.listdir(own_home / "data")

@@ -1,0 +1,242 @@
+"""Files of examples and of kinds of ambiguity, and which file is which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambient.files.categories import (
+    CategoryRecord,
+    Rewrite,
+    category_line,
+    category_record,
+    read_categories_file,
+    write_categories_file,
+)
+from simulator.ambient.files.dataset import read_dataset, write_dataset
+from simulator.ambient.files.edit_f1_cases import EditCase, read_edit_cases
+from simulator.ambient.files.kinds import files_of, kind_of
+from simulator.errors import InputError
+
+Rows = dict[str, dict[str, Any]]
+Write = Callable[..., Path]
+CATEGORY = {
+    "id": "12_g",
+    "premise": "Nobody's here yet.",
+    "hypothesis": None,
+    "category": "pragmatic, other",
+    "premise_ambiguous": True,
+    "hypothesis_ambiguous": False,
+    "labels": None,
+    "disambiguations": "[{'premise': \"Nobody's here yet, but soon.\", 'hypothesis': None, 'label': None}]",
+}
+
+
+def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> None:
+    wrong = {**rows["1"], "id": 9, "premise_ambiguous": False}
+    path = write(
+        "a.jsonl", rows["1"], "{", rows["2_c"], {"id": 5, "premise": "x"}, wrong, {**rows["4"], "id": "1"}
+    )
+    read = read_dataset(path)
+    assert [one.id for one in read.rows] == ["1", "2_c"]
+    assert read.lines == (1, 3)
+    assert [(fault.line, fault.task, fault.message) for fault in read.faults] == [
+        (2, "", "is not JSON: Expecting property name enclosed in double quotes, column 2"),
+        (4, "5", "hypothesis is missing"),
+        (5, "9", "labels: entailment, neutral, but neither side flagged as ambiguous"),
+        (6, "1", "id: the row in line 1 has the same"),
+    ]
+
+
+def test_writing_gives_the_same_values_and_the_same_bytes(rows: Rows, write: Write, tmp_path: Path) -> None:
+    rows["2_c"]["meta"] = {"source": "ours"}
+    read = read_dataset(write("a.jsonl", *rows.values())).rows
+    write_dataset(tmp_path / "b.jsonl", read)
+    assert read_dataset(tmp_path / "b.jsonl").rows == read
+    written = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows["1"]["labels"] = "entailment, neutral"
+    assert written == list(rows.values())
+    write_dataset(tmp_path / "c.jsonl", reversed(tuple(reversed(read))))
+    assert (tmp_path / "c.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_published_files_are_written_as_they_are_but_for_the_order_of_labels(
+    published: Path, tmp_path: Path
+) -> None:
+    for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl"):
+        read = read_dataset(published / name)
+        assert read.faults == ()
+        write_dataset(tmp_path / name, read.rows)
+        for ours, theirs in zip(_objects(tmp_path / name), _objects(published / name), strict=True):
+            assert set(ours.pop("labels").split(", ")) == set(theirs.pop("labels").split(", "))
+            assert ours.pop("meta", None) == theirs.pop("meta", None)
+            assert ours == theirs
+            assert type(ours["id"]) is type(theirs["id"])
+
+
+def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
+    [record] = read_categories_file(write("c.jsonl", CATEGORY)).rows
+    assert record == CategoryRecord(
+        id="12_g",
+        premise="Nobody's here yet.",
+        hypothesis=None,
+        premise_ambiguous=True,
+        hypothesis_ambiguous=False,
+        labels=frozenset(),
+        rewrites=(Rewrite("Nobody's here yet, but soon.", None, None),),
+        categories=("pragmatic", "other"),
+    )
+    assert record.missing == ("hypothesis", "labels", "label")
+    assert json.loads(category_line(record)) == CATEGORY
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"disambiguations": "[open('x')]"},
+            "disambiguations: a text that holds no list in Python's notation",
+        ),
+        ({"disambiguations": "[" * 3_000}, "disambiguations: a text that holds no list in Python's notation"),
+        (
+            {"disambiguations": "[{'premise'"},
+            "disambiguations: a text that holds no list in Python's notation",
+        ),
+        (
+            {"disambiguations": "{}"},
+            "disambiguations: a text that holds dict, not a list, in Python's notation",
+        ),
+        ({"disambiguations": []}, "disambiguations: not a text that holds a list in Python's notation"),
+        (
+            {"disambiguations": "[{'hypothesis': 'x', 'label': None}]"},
+            "disambiguations[0].premise is missing",
+        ),
+        ({"category": "moody"}, "category: 'moody' is no kind of ambiguity"),
+        ({"category": None}, "category: names no kind of ambiguity"),
+        ({"labels": "perhaps"}, "labels: 'perhaps' is no label"),
+        ({"hypothesis": ""}, "hypothesis is empty"),
+    ],
+)
+def test_a_wrong_row_of_kinds_is_named(write: Write, change: dict[str, Any], message: str) -> None:
+    read = read_categories_file(write("c.jsonl", CATEGORY, {**CATEGORY, **change}))
+    assert len(read.rows) == 1
+    [fault] = read.faults
+    assert (fault.line, fault.task) == (2, "12_g")
+    assert fault.message.startswith(message)
+
+
+def test_published_kinds_are_written_as_they_are(published: Path, tmp_path: Path) -> None:
+    read = read_categories_file(published / "category_annotations.jsonl")
+    assert (len(read.rows), read.faults) == (100, ())
+    write_categories_file(tmp_path / "c.jsonl", read.rows)
+    assert read_categories_file(tmp_path / "c.jsonl").rows == read.rows
+
+
+def test_an_example_with_kinds_is_a_row_of_such_a_file(rows: Rows, write: Write) -> None:
+    [example] = read_dataset(write("a.jsonl", {**rows["1"], "categories": ["lexical"]})).rows
+    record = category_record(example)
+    assert record.whole
+    path = write("c.jsonl", category_line(record))
+    assert read_categories_file(path).rows == (record,)
+
+
+HEADS: dict[str, dict[str, Any]] = {
+    "dataset": {"id": 1, "premise": "a", "hypothesis": "b"},
+    "categories": CATEGORY,
+    "linguists": {
+        "id": 4,
+        "worker_ids": [],
+        "premise": "a",
+        "hypothesis": "b",
+        "annotations": [],
+        "disambiguations": {},
+    },
+    "crowd": {"id": 4, "premise": "a", "hypothesis": "b", "interpretations": [], "labels": [], "q1_gold": []},
+    "generation": {"id": 4, "premise": "a", "hypothesis": "b", "generation": "", "gold_rewrites": {}},
+    "true_false": {
+        "example_id": 4,
+        "template_id": 0,
+        "prediction": None,
+        "ambiguous_sentence_key": "premise",
+    },
+    "continuation": {"id": 4, "ambiguous_sentence": "a", "options": {}},
+    "nli_predictions": {"id": 4, "premise": "a", "hypothesis": "b", "labels": "neutral", "prediction": ""},
+    "nli_logits": {"id": 4, "pair": 0, "premise": "a", "hypothesis": "b", "logits": {}},
+    "nli_seed": {"logit_threshold": 1, "f1": 0, "em": 0, "group_em": 0},
+    "claims": {"example_id": 4, "claim": "a", "paraphrases": [], "annotations": ""},
+    "edit_f1_cases": {"original": "a", "gold": "b", "predicted": "c", "edit_f1": 0},
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_file_is_told_by_the_fields_of_its_rows(write: Write, name: str) -> None:
+    kind = kind_of(write("x.jsonl", "\ufeff" + json.dumps(HEADS[name])))
+    assert kind is not None
+    assert kind.name == name
+    indented = kind_of(write("x.json", json.dumps(HEADS[name], indent=1)))
+    listed = kind_of(write("y.json", json.dumps([HEADS[name]], indent=1)))
+    assert indented is listed is kind
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "no JSON",
+        "[1, 2]",
+        '{"prompt": "x", "completion": "y", "id": 1}',
+        '{"premise": "x", "hypothesis": "y", "label": "neutral"}',
+        '{"id": 1, "premise": "x", "hypothesis": "y", "source": "SNLI"}',
+    ],
+)
+def test_other_files_are_none_of_ours(write: Write, content: str) -> None:
+    assert kind_of(write("x.jsonl", content)) is None
+
+
+def test_bad_first_rows_do_not_hide_what_a_file_is(rows: Rows, write: Write) -> None:
+    path = write("x.jsonl", "{", {"id": 1}, rows["1"])
+    kind = kind_of(path)
+    assert kind is not None
+    assert kind.name == "dataset"
+    assert len(kind.read(path).faults) == 2
+
+
+def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: Write, tmp_path: Path) -> None:
+    found = [
+        write("a/b.jsonl", rows["1"]),
+        write("c.jsonl", CATEGORY),
+        write("d.csv", "claim,annotation", "x,a"),
+    ]
+    write("e.txt", rows["1"])
+    write(".hidden/f.jsonl", rows["1"])
+    write("__MACOSX/g.jsonl", rows["1"])
+    assert {file: kind.name for file, kind in files_of(tmp_path).items()} == dict(
+        zip(found, ["dataset", "categories", "claim_annotations"], strict=True)
+    )
+    assert list(files_of(found[0])) == found[:1]
+
+
+def test_cases_of_edit_f1_must_come_out_as_they_say(write: Write) -> None:
+    good = {"original": "a b", "gold": "a c", "predicted": "a c", "edit_f1": 1.0}
+    path = write("cases.json", json.dumps([good, {**good, "edit_f1": 0.5}, 3, {"original": "a"}]))
+    read = read_edit_cases(path)
+    assert (read.rows, read.lines) == ((EditCase("a b", "a c", "a c", 1.0),), (1,))
+    assert [(fault.task, fault.message) for fault in read.faults] == [
+        ("case 2", "edit_f1 is 0.5, but comes out as 1"),
+        ("case 3", "is not an object"),
+        ("case 4", "gold is missing"),
+    ]
+    with pytest.raises(InputError, match=r"cases\.json: is no list of cases"):
+        read_edit_cases(write("cases.json", "{}"))
+    with pytest.raises(InputError, match=r"cases\.json: is not JSON"):
+        read_edit_cases(write("cases.json", "["))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_edit_cases(path.with_name("none.json"))
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,254 @@
+"""What a dataset is made of: by hand, and against the published numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from simulator.ambient import published as known
+from simulator.ambient.data import load_categories, load_examples
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.files.categories import category_record, read_categories_file
+from simulator.ambient.files.dataset import read_dataset
+from simulator.ambient.labels import format_labels
+from simulator.ambient.merging import merge
+from simulator.ambient.published import differences, named_sets
+from simulator.ambient.rows import published_id
+from simulator.ambient.statistics import (
+    Statistics,
+    category_statistics,
+    extra_words,
+    statistics,
+    two_rewrites,
+)
+from simulator.ambient.stats_command import of_data, stats_command
+from simulator.stats import Interval
+
+Rows = dict[str, dict[str, Any]]
+Write = Callable[..., Path]
+Checks = dict[str, dict[str, Any]]
+
+ONE_SIDE = Example(
+    id="1",
+    premise="a b",
+    hypothesis="x",
+    premise_ambiguous=True,
+    labels=frozenset({"neutral", "entailment"}),
+    disambiguations=(
+        Disambiguation("a b c", "x", "entailment"),
+        Disambiguation("a b  c d", "x", "neutral"),
+        Disambiguation("a", "x", "neutral"),
+    ),
+    split="dev",
+    categories=("lexical", "other"),
+)
+BOTH = Example(
+    id="2_c",
+    premise="a",
+    hypothesis="x y",
+    premise_ambiguous=True,
+    hypothesis_ambiguous=True,
+    labels=frozenset({"contradiction", "entailment"}),
+    disambiguations=(
+        Disambiguation("b c", "x", "contradiction"),
+        Disambiguation("d", "x", "entailment"),
+        Disambiguation("d", "z z z", "entailment"),
+    ),
+    split="test",
+    categories=("lexical",),
+)
+PLAIN = Example(id="3", premise="a", hypothesis="b", labels=frozenset({"neutral"}), split="test")
+BARE = Example(id="4", premise="a", hypothesis="b")
+EXAMPLES = (ONE_SIDE, BOTH, PLAIN, BARE)
+
+
+def value(share: Interval | None) -> Any:
+    """The share and of how many."""
+    assert share is not None
+    assert share.low <= share.value <= share.high
+    return share.value, share.n
+
+
+def test_statistics_by_hand() -> None:
+    found = statistics(EXAMPLES)
+    counts = (found.examples, found.dev, found.test, found.curated, found.generated, found.numbered)
+    assert counts == (4, 1, 2, 1, 3, 3)
+    assert found.unlabelled == 1
+    assert value(found.ambiguous) == (pytest.approx(2 / 3), 3)
+    assert value(found.several_labels) == (pytest.approx(2 / 3), 3)
+    shares = [value(one) for one in (found.premise, found.hypothesis, found.both, found.one_side)]
+    assert shares == [(1, 2), (0.5, 2), (0.5, 2), (0.5, 2)]
+    assert found.ambiguous_in == {"dev": 1, "test": 1}
+    assert named_sets(found.label_sets) == {"C": 0, "E": 0, "N": 1, "CE": 1, "CN": 0, "EN": 1, "CEN": 0}
+    # ONE_SIDE +1 +2 -1; BOTH premise +1 0 0, hypothesis -1 -1 +1
+    assert value(found.extra_words) == (pytest.approx(2 / 9), 9)
+    assert value(found.extra_words_distinct) == (pytest.approx(3 / 7), 7)
+    assert value(found.two_rewrites) == (pytest.approx(2 / 3), 3)
+    assert value(found.two_disambiguations) == (0, 2)
+    assert (found.rewrites, found.disambiguations) == ({2: 2, 3: 1}, {3: 2})
+    assert (found.several, found.labels_differ, found.faulty) == (("1", "2_c"), (), ())
+
+
+def test_contradictions_are_counted() -> None:
+    wrong = Example(
+        id="9",
+        premise="a",
+        hypothesis="b",
+        premise_ambiguous=True,
+        labels=frozenset({"neutral", "entailment"}),
+        disambiguations=(
+            Disambiguation("c", "b", "contradiction"),
+            Disambiguation("d", "x", "neutral"),
+        ),
+    )
+    found = statistics([wrong, PLAIN])
+    assert (found.labels_differ, found.faulty) == (("9",), ("9",))
+
+
+def test_of_nothing_there_is_no_share() -> None:
+    for examples in ((), (BARE,)):
+        found = statistics(examples)
+        assert (found.ambiguous, found.premise, found.extra_words, found.two_rewrites) == (None,) * 4
+    assert extra_words([PLAIN]) is two_rewrites([PLAIN]) is None
+
+
+def test_shares_of_kinds_are_of_all_mentions() -> None:
+    records = [category_record(one) for one in (ONE_SIDE, BOTH)]
+    found = category_statistics(records, [BOTH])
+    assert (found.rows, found.mentions, found.in_dataset, found.not_whole) == (2, 3, 1, 0)
+    assert value(found.shares["lexical"]) == (pytest.approx(2 / 3), 3)
+    assert value(found.shares["other"]) == (pytest.approx(1 / 3), 3)
+    assert value(found.shares["scopal"]) == (0, 3)
+    assert category_statistics([]).shares["scopal"] is None
+
+
+def test_what_is_not_the_published_set_differs_from_it() -> None:
+    told = differences(statistics(EXAMPLES))
+    assert told[0] == "examples: 4, not 1645"
+    assert "ambiguous: 2 of 3, not 579 of 1645" in told
+    assert "ambiguous: none, not 579 of 1645" in differences(statistics(()))
+
+
+def percent(share: Interval | None) -> float:
+    return round(100 * value(share)[0], 1)
+
+
+def test_the_published_numbers(published: Path, checks: Checks) -> None:
+    examples = load_examples(published)
+    found = statistics(examples)
+    kinds = category_statistics(load_categories(published), examples)
+    reads = {published / name: read_dataset(published / name) for name in known_files()}
+    ids = {file.stem: {one.id for one in read.rows} for file, read in reads.items()}
+    types = [type(published_id(one.id)).__name__ for one in examples]
+    computed: dict[str, object] = {
+        "total": found.examples,
+        "dev": found.dev,
+        "test": found.test,
+        "curated": found.curated,
+        "generated": found.generated,
+        "n_ambiguous": round(value(found.ambiguous)[0] * 1645),
+        "share_ambiguous": percent(found.ambiguous),
+        "share_multilabel": percent(found.several_labels),
+        "premise_share": percent(found.premise),
+        "hypothesis_share": percent(found.hypothesis),
+        "both_share": percent(found.both),
+        "xor_share": percent(found.one_side),
+        "label_distribution": {format_labels(labels): count for labels, count in found.label_sets.items()},
+        "avg_words": round(value(found.extra_words)[0], 4),
+        "avg_words_dedup": round(value(found.extra_words_distinct)[0], 4),
+        "two_rewrites": round(100 * value(found.two_rewrites)[0], 2),
+        "two_rewrites_ex": round(100 * value(found.two_disambiguations)[0], 2),
+        "categories": {kind: percent(share) for kind, share in kinds.shares.items()},
+        "ids_unique": len({one.id for one in examples}),
+        "dev_test_partition": [
+            len(ids["dev"] & ids["test"]),
+            ids["dev"] | ids["test"] == ids["ambient_full"],
+        ],
+        "dev_test_vs_full": {fault.code: fault.task for fault in merge(reads).faults},
+        "id_types": {name: types.count(name) for name in ("str", "int")},
+        "test_ambiguous": found.ambiguous_in["test"],
+        "dev_ambiguous": found.ambiguous_in["dev"],
+        "labels_vs_disamb": len(found.labels_differ),
+        "nonamb_with_disamb": sum(bool(one.disambiguations) for one in examples if not one.ambiguous),
+        "dup_label_disamb": len(found.several),
+        "max_disamb": max(found.disambiguations),
+        "cat_in_full": kinds.in_dataset,
+    }
+    expected = {
+        id.removeprefix("A1."): one["reproduced"] for id, one in checks.items() if id.startswith("A1.")
+    }
+    assert computed == expected
+    assert (found.faulty, differences(found)) == ((), ())
+    assert (value(found.extra_words)[1], value(found.extra_words_distinct)[1]) == (1328, 1254)
+    assert found.rewrites == {2: 604, 3: 14, 4: 1}
+    assert kinds.mentions == 105
+    assert percent(found.two_rewrites) == 97.6  # the paper cuts it off
+
+
+def known_files() -> tuple[str, ...]:
+    return ("ambient_full.jsonl", "dev.jsonl", "test.jsonl")
+
+
+def test_what_the_paper_prints_is_what_the_command_shows(published: Path, checks: Checks) -> None:
+    names = {
+        "share_ambiguous": "ambiguous",
+        "share_multilabel": "several_labels",
+        "premise_share": "premise",
+        "hypothesis_share": "hypothesis",
+        "both_share": "both",
+        "xor_share": "one_side",
+        "two_rewrites": "two_rewrites",
+    }
+    assert {name: checks[f"A1.{check}"]["expected_paper"] for check, name in names.items()} == known.SHARES
+    assert checks["A1.categories"]["expected_paper"] == known.CATEGORIES
+    assert checks["A1.avg_words"]["expected_paper"] == known.EXTRA_WORDS
+    assert len(read_categories_file(published / "category_annotations.jsonl").rows) == known.CATEGORY_ROWS
+
+
+def run(*arguments: str) -> str:
+    app = typer.Typer()
+    app.command()(stats_command)
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_the_command_prints_tables(rows: Rows, write: Write) -> None:
+    path = write("own.jsonl", {**rows["1"], "categories": ["lexical"]}, rows["3"], rows["2_c"], rows["4"])
+    printed = run("--data", str(path))
+    assert "a side is flagged" in printed
+    assert "paper" not in printed
+    assert "1 mentions in 1 examples" in " ".join(printed.split())
+    assert "several disambiguations of one label: 3" in printed
+
+
+def test_beside_published_numbers_stand_those_of_the_paper(published: Path) -> None:
+    printed = [line.split() for line in run("--data", str(published)).splitlines()]
+    assert ["examples", "1645", "1645"] in printed
+    assert ["pragmatic", "47", "44.8", "[36.3,", "54.2]", "44.8"] in printed
+    assert ["EN", "330", "20.1", "330"] in printed
+    assert not any("paper" in line[:-1] for line in printed)
+    part = run("--data", str(published), "--split", "dev")
+    assert "1545" not in part
+
+
+def test_the_command_prints_json(rows: Rows, write: Write) -> None:
+    path = write("own.jsonl", {**rows["1"], "categories": ["lexical"]}, rows["2_c"])
+    told = json.loads(run("--data", str(path), "--json"))
+    assert told["published"] is False
+    assert told["ambiguous"] == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
+    assert told["label_sets"]["EN"] == 1
+    assert told["categories"]["shares"]["lexical"]["n"] == 1
+    assert told["categories"]["mentions"] == 1
+    assert set(Statistics.__dataclass_fields__) <= told.keys()
+
+
+def test_data_without_kinds_have_no_table_of_them(rows: Rows, write: Write) -> None:
+    found, kinds = of_data(write("own.jsonl", rows["2_c"]))
+    assert (found.examples, kinds) == (1, None)
