@@ -2,6 +2,7 @@
 
 Every call comes from a browser, so nothing in it is believed: its form is checked here, its right by the
 signed token. A call answers with a whole page made from `Sessions.view`, never from what the call said.
+ClarQ-LLM's calls are here; every other benchmark's are in a room of its own (`ui.rooms`).
 """
 
 from __future__ import annotations
@@ -10,47 +11,31 @@ import logging
 import random
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from simulator.clarq.views import SeatView
-from simulator.errors import AskbackError, ConflictError, InputError, SeatError
-from simulator.seats import Reply
-from ui.ambibench.actions import AmbiBenchActions
-from ui.ambibench.ports import HOME as AMBIBENCH
-from ui.ambibench.ports import ROOM as AMBIBENCH_ROOM
-from ui.ambibench.ports import STUDY
-from ui.handmethat.actions import HouseholdActions, silent
-from ui.handmethat.ports import HOME as HOUSEHOLD
-from ui.handmethat.ports import ROOM
-from ui.handmethat.ports import opposite as across
+from simulator.errors import AskbackError, InputError
+from ui.calls import PLAY, Answer, PageCall, address
+from ui.dialogue import SendCall, state_of, take
 from ui.i18n import LANGUAGES, strings
 from ui.ports import PERSON, PROVIDER, SEATS, Sessions, opposite
 from ui.render.frame import Frame, message_page
 from ui.render.home import home_page
 from ui.render.play import Company, Invitation, Notice, play_page
 from ui.render.result import result_page
+from ui.rooms import STUDY, RoomActions, StudyRoom
+from ui.study.actions import study_of
+from ui.study.pages import message_page as study_message
 from ui.tokens import CLARQ, Pass, Signer, TokenError
 
 log = logging.getLogger(__name__)
 
-Answer = dict[str, Any]
-PLAY = "/play"
 
-
-class _Call(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    language: str = Field(default="en", max_length=16)
-    path: str = Field(default="/", max_length=200)
-    query: str = Field(default="", max_length=2000)
-    participant: str = Field(default="", max_length=40)
-
-
-class StartCall(_Call):
+class StartCall(PageCall):
     """Begin a dialogue."""
 
     seat: Literal["seeker", "provider"]
@@ -60,24 +45,7 @@ class StartCall(_Call):
     multi: bool = False
 
 
-class SendCall(_Call):
-    """A person's turn.
-
-    Attributes:
-        render: id of the page render the turn was written on; with `number` the idempotency key.
-        number: number that the turn was to have when the page was rendered.
-    """
-
-    render: str = Field(pattern=r"^[\w-]{8,64}$")
-    number: int = Field(ge=0, le=10_000)
-    text: str = Field(default="", max_length=4000)
-    give: tuple[str, ...] = Field(default=(), max_length=50)
-    before: str = Field(default="", max_length=1000)
-    after: str = Field(default="", max_length=1000)
-    seconds: float | None = Field(default=None, ge=0, le=1e7)
-
-
-class JudgeCall(_Call):
+class JudgeCall(PageCall):
     """The provider's verdict on an ended dialogue."""
 
     render: str = Field(pattern=r"^[\w-]{8,64}$")
@@ -90,141 +58,160 @@ class Actions:
 
     Attributes:
         research: path of the researchers' pages; None if they are not there.
-        household: the calls of HandMeThat; None if it is not served.
-        ambibench: the calls of AmbiBench; None if it is not served.
+        rooms: the benchmarks beside ClarQ-LLM, by the name that passes give them.
     """
 
     sessions: Sessions
     signer: Signer
     research: str | None = None
-    household: HouseholdActions | None = None
-    ambibench: AmbiBenchActions | None = None
+    rooms: Mapping[str, RoomActions] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse two studies of one name: a link could not tell them apart.
+
+        Raises:
+            InputError: names them.
+        """
+        held: dict[str, str] = {}
+        for name, room in self.rooms.items():
+            for card in room.studies() if isinstance(room, StudyRoom) else ():
+                if held.setdefault(card.id, name) != name:
+                    raise InputError(
+                        f"study {card.id!r}: both {held[card.id]} and {name} have one of that id"
+                    )
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The addresses of the players' pages."""
+        return ("/", PLAY, STUDY, *(room.link.path for room in self.rooms.values()))
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the call's path: the dialogue that its token belongs to, or home."""
-        asked = _Call.model_validate(call)
+        asked = PageCall.model_validate(call)
+        entry = next((room for room in self.rooms.values() if room.link.path == asked.path), None)
         try:
             if asked.path == PLAY:
                 return await self._play(asked)
-            if asked.path == HOUSEHOLD and self.household is not None:
-                return {"html": await self.household.home(self._frame(asked, active="household"))}
-            if asked.path == AMBIBENCH and self.ambibench is not None:
-                return {"html": self.ambibench.home(self._frame(asked, active="ambibench"))}
-            if asked.path == STUDY and self.ambibench is not None:
-                return {"html": self.ambibench.welcome(self._frame(asked))}
+            if asked.path == STUDY:
+                return {"html": self._welcome(asked)}
+            if entry is not None:
+                return {"html": await entry.home(self._frame(asked, active=entry.link.name))}
             return self._home(asked)
         except Exception:  # the boundary: whatever went wrong, the person sees a page that says so
             log.exception("a page could not be made: %s", asked.path)
             return {"html": message_page(self._frame(asked), "failed")}
 
-    def _home(self, asked: _Call) -> Answer:
+    def _home(self, asked: PageCall) -> Answer:
         frame = self._frame(asked, active="home")
         catalogs = {language: self.sessions.catalog(language) for language in LANGUAGES}
         opponents = {seat: self.sessions.opponents(seat) for seat in SEATS}
         return {"html": home_page(frame, catalogs, opponents)}
 
     async def start(self, call: Mapping[str, Any]) -> Answer:
-        """Begin a dialogue; answers with the address of its page, or with the problem in words."""
-        try:
-            asked = StartCall.model_validate(call)
-            episode_id = await self._start(asked)
-        except (AskbackError, ValidationError) as error:
-            log.warning("a dialogue could not be started: %s", error)
-            return {"problem": _words(error, call)}
-        company = asked.opposite == PERSON
-        seat = Pass(episode_id, asked.seat, person_opposite=company, host=company)
-        return {"go": _address(self.signer.sign(seat))}
+        """Begin an episode; answers with the address of its page, or with the problem in words.
 
-    async def start_household(self, call: Mapping[str, Any]) -> Answer:
-        """Begin an episode of HandMeThat; answers as `start` does."""
+        ``room`` names the benchmark; without it, it is a dialogue of ClarQ-LLM.
+        """
         try:
-            seat = await self._household.start(call)
+            name = str(call.get("room", CLARQ))
+            seat = await (self._start(call) if name == CLARQ else self._room(name).start(call))
         except (AskbackError, ValidationError) as error:
             log.warning("an episode could not be started: %s", error)
             return {"problem": _words(error, call)}
-        return {"go": _address(self.signer.sign(seat))}
+        return {"go": address(self.signer.sign(seat))}
 
-    async def start_ambibench(self, call: Mapping[str, Any]) -> Answer:
-        """Begin an episode of AmbiBench; answers as `start` does."""
-        try:
-            seat = await self._ambibench.start(call)
-        except (AskbackError, ValidationError) as error:
-            log.warning("an episode could not be started: %s", error)
-            return {"problem": _words(error, call)}
-        return {"go": _address(self.signer.sign(seat))}
-
-    async def enter_study(self, call: Mapping[str, Any]) -> Answer:
-        """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
-        try:
-            entered = await self._ambibench.enter(self._frame(_Call.model_validate(call)), call)
-        except (AskbackError, ValidationError) as error:
-            log.warning("a study could not be entered: %s", error)
-            return {"problem": _words(error, call)}
-        return {"html": entered} if isinstance(entered, str) else {"go": _address(self.signer.sign(entered))}
-
-    async def withdraw(self, call: Mapping[str, Any]) -> Answer:
-        """Erase a study's session; answers with a page that says so."""
-        asked = _Call.model_validate(call)
-        seat = self._seat(asked)
-        if seat.room != AMBIBENCH_ROOM:
-            raise TokenError("there is no study to withdraw from")
-        return {"html": await self._ambibench.withdraw(self._frame(asked), seat)}
-
-    async def progress(self, call: Mapping[str, Any]) -> Answer:
-        """Where a participant of a study stands."""
-        return await self._household.progress(call)
-
-    async def _start(self, asked: StartCall) -> str:
+    async def _start(self, call: Mapping[str, Any]) -> Pass:
+        asked = StartCall.model_validate(call)
         known = [entry.task_id for entry in self.sessions.catalog(asked.dialogue_language)]
         if not known:
             raise InputError(strings(asked.language)("home.no_tasks"))
         # Which task a person is surprised with is nothing that a run has to reproduce.
         task_id = asked.task_id or random.SystemRandom().choice(known)
-        return await self.sessions.start(
+        episode_id = await self.sessions.start(
             task_id=task_id,
             language=asked.dialogue_language,
             seats={seat: PERSON if seat == asked.seat else asked.opposite for seat in SEATS},
             options={"multi": True} if asked.multi else {},
         )
+        company = asked.opposite == PERSON
+        return Pass(episode_id, asked.seat, person_opposite=company, host=company)
 
-    async def _play(self, asked: _Call) -> Answer:
+    # Studies
+
+    def _welcome(self, asked: PageCall) -> str:
+        study_id = study_of(asked.query)
+        room = self._holder(study_id)
+        frame = self._frame(asked)
+        return study_message(frame, "unknown") if room is None else room.welcome(frame, study_id)
+
+    async def enter_study(self, call: Mapping[str, Any]) -> Answer:
+        """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
+        asked = PageCall.model_validate(call)
+        study_id = study_of(asked.query)
+        room = self._holder(study_id)
+        if room is None:
+            return {"html": study_message(self._frame(asked), "unknown")}
+        try:
+            entered = await room.enter(self._frame(asked), study_id, call)
+        except (AskbackError, ValidationError) as error:
+            log.warning("a study could not be entered: %s", error)
+            return {"problem": _words(error, call)}
+        return self._entered(entered)
+
+    async def next_set(self, call: Mapping[str, Any]) -> Answer:
+        """Ask for another set of the study that the page belongs to; answers as `enter_study` does."""
+        asked = PageCall.model_validate(call)
+        seat = self._seat(asked)
+        return self._entered(await self._study_room(seat).next_set(self._frame(asked), seat))
+
+    async def withdraw(self, call: Mapping[str, Any]) -> Answer:
+        """Erase a participant's sets of a study; answers with a page that says so."""
+        asked = PageCall.model_validate(call)
+        seat = self._seat(asked)
+        return {"html": await self._study_room(seat).withdraw(self._frame(asked), seat)}
+
+    def _entered(self, entered: Pass | str) -> Answer:
+        return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
+
+    def _holder(self, study_id: str) -> StudyRoom | None:
+        """The room that holds a study."""
+        held = (room for room in self.rooms.values() if isinstance(room, StudyRoom))
+        return next((room for room in held if any(card.id == study_id for card in room.studies())), None)
+
+    def _study_room(self, seat: Pass) -> StudyRoom:
+        room = self.rooms.get(seat.room)
+        if not isinstance(room, StudyRoom):
+            raise TokenError("there is no study here")
+        return room
+
+    # Episodes
+
+    async def _play(self, asked: PageCall) -> Answer:
         try:
             seat = self._seat(asked)
         except TokenError:
             return {"html": message_page(self._frame(asked), "bad_link")}
-        if seat.room == AMBIBENCH_ROOM:
-            return {"html": await self._ambibench.page(self._frame(asked), seat)}
+        if seat.room != CLARQ:
+            return {"html": await self._room(seat.room).page(self._frame(asked), seat, asked)}
         try:
-            view = await self._table(seat).view(seat.episode_id, seat.seat)
+            view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
             return {"html": message_page(self._frame(asked), "gone")}
-        return await self._shown(asked, seat, view)
+        return {"html": await self._shown(self._frame(asked), seat, view)}
 
     async def send(self, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
-        asked = SendCall.model_validate(call)
+        asked = PageCall.model_validate(call)
+        frame = self._frame(asked)
         try:
             seat = self._seat(asked)
         except TokenError:
-            return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
-        if seat.room == AMBIBENCH_ROOM:
-            return await self._ambibench.send(self._frame(asked), seat, call)
-        texts = strings(asked.language)
-        notice = None
-        try:
-            view = await self._table(seat).submit(
-                seat.episode_id, seat.seat, _reply(asked, seat), number=asked.number
-            )
-        except ConflictError:
-            notice = Notice(texts("play.conflict"))
-        except SeatError as error:
-            said = texts.get(f"play.refused_{error.code}", str(error), node=error.node)
-            notice = Notice(texts("play.refused", message=said), "problem")
-        except InputError as error:
-            notice = Notice(texts("play.refused", message=str(error)), "problem")
-        if notice is not None:
-            view = await self._table(seat).view(seat.episode_id, seat.seat)
-        return {"accepted": notice is None} | await self._shown(asked, seat, view, notice)
+            return {"accepted": False, "html": message_page(frame, "bad_link")}
+        if seat.room != CLARQ:
+            return await self._room(seat.room).send(frame, seat, call)
+        move, provider = SendCall.model_validate(call), seat.seat == PROVIDER
+        view, notice = await take(self.sessions, frame.texts, seat, move, provider=provider)
+        return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
 
     async def judge(self, call: Mapping[str, Any]) -> Answer:
         """Note the provider's verdict."""
@@ -242,88 +229,36 @@ class Actions:
             TokenError: if the token is not ours.
         """
         seat = self.signer.read(token)
-        if seat.room == AMBIBENCH_ROOM:
-            return await self._ambibench.state(seat)
-        view = await self._table(seat).view(seat.episode_id, seat.seat)
-        return {
-            "number": view.number,
-            "my_turn": view.my_turn,
-            "ended": view.ended,
-            "trouble": view.warning is not None,
-        }
+        if seat.room != CLARQ:
+            return await self._room(seat.room).state(seat)
+        return state_of(await self.sessions.view(seat.episode_id, seat.seat))
 
-    def _seat(self, asked: _Call) -> Pass:
+    def _seat(self, asked: PageCall) -> Pass:
         return self.signer.read(parse_qs(asked.query).get("t", [""])[0])
 
-    def _frame(self, asked: _Call, active: str = "") -> Frame:
-        household = HOUSEHOLD if self.household is not None else None
-        ambibench = AMBIBENCH if self.ambibench is not None else None
-        texts = strings(asked.language)
-        return Frame(texts, asked.path, asked.query, self.research, active, household, ambibench)
+    def _frame(self, asked: PageCall, active: str = "") -> Frame:
+        texts, rooms = strings(asked.language), tuple(room.link for room in self.rooms.values())
+        return Frame(texts, asked.path, asked.query, self.research, active, rooms)
 
-    @property
-    def _household(self) -> HouseholdActions:
-        if self.household is None:
-            raise InputError("HandMeThat is not served here.")
-        return self.household
+    def _room(self, name: str) -> RoomActions:
+        if name not in self.rooms:
+            raise InputError(f"{name} is not served here.")
+        return self.rooms[name]
 
-    @property
-    def _ambibench(self) -> AmbiBenchActions:
-        if self.ambibench is None:
-            raise InputError("AmbiBench is not served here.")
-        return self.ambibench
-
-    def _table(self, seat: Pass) -> Any:
-        """The sessions that the seat's episode belongs to."""
-        return self._household.sessions if seat.room == ROOM else self.sessions
-
-    async def _shown(self, asked: _Call, seat: Pass, view: Any, notice: Notice | None = None) -> Answer:
-        frame = self._frame(asked)
+    async def _shown(self, frame: Frame, seat: Pass, view: SeatView, notice: Notice | None = None) -> str:
         render_id = secrets.token_urlsafe(12)
-        if seat.room == ROOM:
-            company = Company(seat.person_opposite, self._house_invitation(seat, view) if seat.host else None)
-            html = await self._household.shown(
-                frame,
-                seat,
-                view,
-                company,
-                render_id=render_id,
-                notice=notice,
-                participant=asked.participant,
-            )
-            return {"html": html}
         if view.ended:
             replay = await self.sessions.replay(seat.episode_id, seat.seat)
-            return {"html": result_page(frame, view, replay, render_id=render_id)}
+            return result_page(frame, view, replay, render_id=render_id)
         table = Company(seat.person_opposite, self._invitation(seat, view) if seat.host else None)
-        return {"html": play_page(frame, view, table, render_id=render_id, notice=notice)}
-
-    def _house_invitation(self, seat: Pass, view: Any) -> Invitation:
-        guest = Pass(seat.episode_id, across(seat.seat), person_opposite=True, room=ROOM)
-        return Invitation(_address(self.signer.sign(guest)), fresh=silent(seat, view))
+        return play_page(frame, view, table, render_id=render_id, notice=notice)
 
     def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
         other = opposite(seat.seat)
-        link = _address(self.signer.sign(Pass(seat.episode_id, other, person_opposite=True)))
+        link = address(self.signer.sign(Pass(seat.episode_id, other, person_opposite=True)))
         # The provider's first line is a fixed greeting: it does not show that anybody has come.
         silent = sum(line.seat == other for line in view.lines) <= (1 if other == PROVIDER else 0)
         return Invitation(link, fresh=silent)
-
-
-def _reply(asked: SendCall, seat: Pass) -> Reply:
-    move = None
-    if seat.seat == PROVIDER:
-        move = {"give": list(asked.give), "before": asked.before.strip(), "after": asked.after.strip()}
-    return Reply(
-        text="" if asked.give else asked.text.strip(),
-        move=move,
-        key=f"{asked.number}.{asked.render}",
-        seconds=asked.seconds,
-    )
-
-
-def _address(token: str) -> str:
-    return f"{PLAY}?{urlencode({'t': token})}"
 
 
 def _words(error: Exception, call: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """The players' pages as Gradio Blocks: one custom HTML component, its calls bound to `Actions`.
 
 Nothing is in the component's value: a page is asked for by the browser once it stands, so that neither
-``/config`` nor the page source holds anything of a dialogue. One Blocks serves every address in `PATHS`
-(Gradio's own multi-page apps bring a bar of their own).
+``/config`` nor the page source holds anything of a dialogue. One Blocks serves every address in
+`Actions.paths` (Gradio's own multi-page apps bring a bar of their own).
 """
 
 from __future__ import annotations
@@ -13,29 +13,26 @@ from typing import Any
 
 import gradio as gr
 
-from ui.actions import Actions, Answer
-from ui.ambibench.ports import STUDY
+from ui.actions import Actions
+from ui.calls import Answer
+from ui.rooms import Call
 
 log = logging.getLogger(__name__)
 
-PATHS = ("/", "/play", "/handmethat", "/ambibench", STUDY)
-
-Call = Callable[[dict[str, Any]], Awaitable[Answer]]
-
 
 def players_blocks(actions: Actions) -> gr.Blocks:
-    """Home at ``/``, each benchmark's entry, AmbiBench's studies; an episode of any at ``/play``."""
-    calls = {
+    """Home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``."""
+    calls: dict[str, Call] = {
         "page": actions.page,
         "start": actions.start,
-        "start_household": actions.start_household,
-        "start_ambibench": actions.start_ambibench,
         "enter_study": actions.enter_study,
+        "next_set": actions.next_set,
         "withdraw": actions.withdraw,
-        "progress": actions.progress,
         "send": actions.send,
         "judge": actions.judge,
     }
+    for room in actions.rooms.values():
+        calls |= room.calls
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(
@@ -47,7 +44,7 @@ def players_blocks(actions: Actions) -> gr.Blocks:
     return blocks
 
 
-def _named(name: str, call: Callable[[Any], Awaitable[Answer]]) -> Call:
+def _named(name: str, call: Call) -> Callable[[dict[str, Any]], Awaitable[Answer]]:
     # Gradio finds a server function by its __name__, which a bound method does not let us set.
     async def answer(data: dict[str, Any]) -> Answer:
         try:

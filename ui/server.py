@@ -24,13 +24,15 @@ from starlette.responses import Response
 
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
-from ui.ambibench.ports import INVITATION, STUDY
+from ui.ambibench.ports import ROOM as AMBIBENCH
 from ui.ambibench.ports import Sessions as AmbiBenchSessions
 from ui.handmethat.actions import HouseholdActions
+from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
 from ui.i18n import strings
-from ui.pages import PATHS, players_blocks
+from ui.pages import players_blocks
 from ui.ports import Sessions
+from ui.rooms import STUDY, RoomActions, StudyRoom
 from ui.security import Gate, Shell
 from ui.theme import theme
 from ui.tokens import Signer, TokenError
@@ -44,10 +46,20 @@ STYLES = (
     "result.css",
     "house.css",
     "household.css",
+    "study.css",
     "ambibench.css",
     "ambibench-result.css",
 )
-SCRIPTS = ("askback.js", "home.js", "play.js", "result.js", "house.js", "household.js", "ambibench.js")
+SCRIPTS = (
+    "askback.js",
+    "home.js",
+    "play.js",
+    "result.js",
+    "house.js",
+    "household.js",
+    "study.js",
+    "ambibench.js",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +94,13 @@ def create_server(
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
-    house = HouseholdActions(household) if household is not None else None
-    letters = AmbiBenchActions(ambibench) if ambibench is not None else None
-    actions = Actions(sessions, Signer.at(home), research, house, letters)
+    signer = Signer.at(home)
+    rooms: dict[str, RoomActions] = {}
+    if household is not None:
+        rooms[HANDMETHAT] = HouseholdActions(household, signer)
+    if ambibench is not None:
+        rooms[AMBIBENCH] = AmbiBenchActions(ambibench)
+    actions = Actions(sessions, signer, research, rooms)
     _add_routes(app, actions)
     for mount in mounts:
         if mount.prepare is not None:
@@ -93,7 +109,7 @@ def create_server(
     # Last: what is mounted at / answers everything that nothing before it has answered.
     mount_blocks(app, players_blocks(actions), "/")
     app.add_middleware(Gate)
-    app.add_middleware(Shell, head=page_head, aliases=PATHS)
+    app.add_middleware(Shell, head=page_head, aliases=actions.paths)
     return app
 
 
@@ -152,10 +168,14 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
             return JSONResponse({"error": "unknown seat"}, status_code=403)
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
-    @app.get(f"{INVITATION}{{study}}")
-    async def invitation(study: str, request: Request) -> Response:
-        """A study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
-        given = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
-        return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *given])}")
+    for name, room in actions.rooms.items():
+        if isinstance(room, StudyRoom):
+            app.add_api_route(f"/{name}/study/{{study}}", _invitation)
 
     app.mount("/askback", StaticFiles(directory=STATIC), name="askback")
+
+
+async def _invitation(study: str, request: Request) -> Response:
+    """A study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
+    given = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
+    return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *given])}")

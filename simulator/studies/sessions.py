@@ -303,7 +303,8 @@ class StudySessions(Sessions, ABC):
         place = next((place for place in mine if place.seed == episode.options["set"]), None)
         if place is None:  # erased, or begun anew
             return
-        if ending.status in ("completed", "truncated") and place.state in ("reserved", "started", "expired"):
+        if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
+            # Also where scoring failed: the person has done their part.
             await desk.completed(person)
         elif ending.message == _WITHDREW and place.state != "withdrawn":
             await desk.withdrawn(person)

@@ -22,18 +22,18 @@ def link(server: Any, study: str, who: str) -> str:
 def open_study(page: Any, server: Any, study: str, who: str) -> None:
     """From the link to the consent, by mouse."""
     page.goto(link(server, study, who))
-    page.wait_for_selector(".am-welcome")
-    page.click("[data-act=am-enter]")
-    page.wait_for_selector(".am-consent, .ab-page[data-page=ambibench-message]")
+    page.wait_for_selector(".st-welcome")
+    page.click("[data-act=st-enter]")
+    page.wait_for_selector(".st-consent, .ab-page[data-page=study-message]")
 
 
 def begin_trials(page: Any) -> None:
     """From the consent, or the instructions, to the first trial, by mouse."""
     if page.locator("[data-say=yes]").count():
         page.click("[data-say=yes]")
-        page.wait_for_selector(".am-instructions")
+        page.wait_for_selector(".st-instructions")
     page.click("[data-say=ready]")
-    page.wait_for_selector(".am-trial")
+    page.wait_for_selector(".st-trial")
 
 
 def play(page: Any, server: Any, **wishes: str) -> None:
@@ -43,7 +43,7 @@ def play(page: Any, server: Any, **wishes: str) -> None:
     for name, value in wishes.items():
         page.check(f"input[name='{name.replace('_', '-')}'][value='{value}']", force=True)
     page.click("[data-form=am-start] [type=submit]")
-    page.wait_for_selector(".am-instructions")
+    page.wait_for_selector(".st-instructions")
     begin_trials(page)
 
 

@@ -30,26 +30,26 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def test_taking_part_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(link(server, TWENTY, "keyboard"))
-    page.wait_for_selector(".am-welcome")
-    tab_to(page, "[data-act=am-enter]")
+    page.wait_for_selector(".st-welcome")
+    tab_to(page, "[data-act=st-enter]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".am-consent")
+    page.wait_for_selector(".st-consent")
     assert page.evaluate("document.activeElement.tagName") == "H1"
     tab_to(page, "[data-say=yes]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".am-instructions")
+    page.wait_for_selector(".st-instructions")
     tab_to(page, "[data-say=ready]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".am-trial")
+    page.wait_for_selector(".st-trial")
     prompt = prompt_of(server, page)
     wanted: list[str] = []
     for k, example in enumerate(prompt.examples, start=1):
         assert page.text_content("[data-text]") == shown_text(prompt, k)
-        assert page.inner_text(".am-progress") == f"{k} of 20"
+        assert page.inner_text(".st-progress") == f"{k} of 20"
         if k == 8:  # a refresh in the middle: the same trial, what was typed is there
             page.keyboard.type("Half")
             page.reload()
-            page.wait_for_selector(".am-trial")
+            page.wait_for_selector(".st-trial")
             assert page.input_value("#am-answer") == "Half"
             assert page.text_content("[data-text]") == shown_text(prompt, 8)
             page.keyboard.press("Control+A")
@@ -65,29 +65,29 @@ def test_taking_part_by_keyboard_alone(server: Any, open_page: Any) -> None:
             right = page.inner_text("[data-feedback]")
             assert example.label in right
             assert ("You typed" in right) == (wanted[-1] not in (example.label, example.label.lower()))
-    page.wait_for_selector(".am-comment")
+    page.wait_for_selector(".st-comment")
     page.keyboard.type("It was about\n")
     page.keyboard.type(prompt.salient)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".am-done")
+    page.wait_for_selector(".st-done")
     assert said(server, page) == ["yes", "ready", *wanted, f"It was about\n{prompt.salient}"]
     question = "SELECT payload, seconds FROM turns WHERE payload LIKE '%raw_answer%' ORDER BY number"
     kept = [(json.loads(payload), seconds) for payload, seconds in rows(server, question)]
     assert all(payload["keys_used"] is True and payload["shown_at"] for payload, _ in kept)
     assert all(0 <= seconds < 600 for _, seconds in kept)
     assert [payload["normalised"] for payload, _ in kept] == [k == 4 for k in range(1, 21)]
-    assert page.input_value("#am-code") == "AMBI43-DONE"
-    tab_to(page, "[data-act=am-copy]")
+    assert page.input_value("#st-code") == "AMBI43-DONE"
+    tab_to(page, "[data-act=st-copy]")
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.ab-toast').textContent.length > 0")
     # Nobody takes part twice: not in this study, not in its sisters.
     for study, code in ((TWENTY, "taken"), (ONE, "excluded")):
         page.goto(link(server, study, "keyboard"))
-        page.wait_for_selector(".am-welcome")
-        tab_to(page, "[data-act=am-enter]")
+        page.wait_for_selector(".st-welcome")
+        tab_to(page, "[data-act=st-enter]")
         page.keyboard.press("Enter")
         page.wait_for_selector(f".ab-page[data-code={code}]")
-        assert page.locator("#am-code").count() == (code == "taken")
+        assert page.locator("#st-code").count() == (code == "taken")
 
 
 def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
@@ -96,14 +96,14 @@ def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
     begin_trials(page)
     prompt = prompt_of(server, page)
     assert page.text_content("[data-text]") == shown_text(prompt, 3)
-    assert page.locator(".am-progress").count() == 0
+    assert page.locator(".st-progress").count() == 0
     page.fill("#am-answer", prompt.examples[2].label)
     page.click(".am-foot [type=submit]")
-    page.wait_for_selector(".am-comment")
+    page.wait_for_selector(".st-comment")
     assert page.locator("[data-feedback]").count() == 0
     page.click("[type=submit]")
-    page.wait_for_selector(".am-done")
-    assert page.input_value("#am-code") == "AMBI42U-DONE"
+    page.wait_for_selector(".st-done")
+    assert page.input_value("#st-code") == "AMBI42U-DONE"
     assert said(server, page) == ["yes", "ready", prompt.examples[2].label, ""]
     question = "SELECT payload FROM turns WHERE payload LIKE '%raw_answer%' ORDER BY seq DESC LIMIT 1"
     payload = json.loads(rows(server, question)[0][0])
@@ -145,7 +145,7 @@ def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
                 for form in (shown, escape(shown), json.dumps(escape(shown))[1:-1], json.dumps(shown)[1:-1]):
                     assert form not in held
         answer(page, "X" if k % 3 else "?")
-    page.wait_for_selector(".am-comment")
+    page.wait_for_selector(".st-comment")
 
 
 def test_typing_twice_is_answering_once(server: Any, open_page: Any) -> None:
@@ -155,7 +155,7 @@ def test_typing_twice_is_answering_once(server: Any, open_page: Any) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     page.evaluate(
-        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=am-answer]')?.requestSubmit()"
+        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=st-answer]')?.requestSubmit()"
     )
     page.wait_for_selector(".ab-page[data-number='2']")
     page.wait_for_timeout(500)
@@ -179,12 +179,12 @@ def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any
     play(first, server)
     second = first.context.new_page()
     second.goto(first.url)
-    second.wait_for_selector(".am-trial")
+    second.wait_for_selector(".st-trial")
     answer(first, "X")
     second.fill("#am-answer", "Y")
     second.press("#am-answer", "Enter")
-    second.wait_for_selector(".am-notices .ab-notice")
-    assert "another window" in second.inner_text(".am-notices")
+    second.wait_for_selector(".st-notices .ab-notice")
+    assert "another window" in second.inner_text(".st-notices")
     assert number(second) == 2
     assert second.input_value("#am-answer") == ""
     assert said(server, first) == ["ready", "X"]
@@ -210,11 +210,11 @@ def test_withdrawing_is_always_possible(server: Any, open_page: Any) -> None:
     begin_trials(page)
     answer(page, "secret words")
     page.keyboard.press("Shift+Tab")
-    page.click("[data-act=am-withdraw]")
+    page.click("[data-act=st-withdraw]")
     page.keyboard.press("Escape")
     assert not page.is_visible("[data-withdraw]")
-    page.click("[data-act=am-withdraw]")
-    assert page.evaluate("document.activeElement.dataset.act") == "am-withdraw-no"
+    page.click("[data-act=st-withdraw]")
+    assert page.evaluate("document.activeElement.dataset.act") == "st-withdraw-no"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector(".ab-page[data-code=withdrawn]")
@@ -243,7 +243,7 @@ def test_free_play_ends_with_a_result_and_is_gone_on_with_from_home(server: Any,
     page.wait_for_selector(".ab-page[data-number='2']")
     for example in prompt.examples[1:]:
         answer(page, example.label)
-    page.wait_for_selector(".am-done")
+    page.wait_for_selector(".st-done")
     assert page.inner_text("h1") == "19 of 20 right"
     assert page.locator(".am-plot-bars").count() == 4
     assert page.locator(".am-plot-bars rect").count() == 80
@@ -257,13 +257,13 @@ def test_without_a_platform_this_browser_is_who_comes(server: Any, open_page: An
     page, other = open_page().page, open_page().page
     for one in (page, other):
         one.goto(f"{server.url}/ambibench/study/{TWENTY}")
-        one.wait_for_selector(".am-welcome")
-        one.click("[data-act=am-enter]")
-        one.wait_for_selector(".am-consent")
+        one.wait_for_selector(".st-welcome")
+        one.click("[data-act=st-enter]")
+        one.wait_for_selector(".st-consent")
     mine = page.get_attribute(".ab-page", "data-episode")
     assert mine != other.get_attribute(".ab-page", "data-episode")
     page.goto(f"{server.url}/ambibench/study/{TWENTY}")
-    page.wait_for_selector(".am-welcome")
-    page.click("[data-act=am-enter]")
-    page.wait_for_selector(".am-consent")
+    page.wait_for_selector(".st-welcome")
+    page.click("[data-act=st-enter]")
+    page.wait_for_selector(".st-consent")
     assert page.get_attribute(".ab-page", "data-episode") == mine

@@ -185,9 +185,10 @@ async def test_every_text_is_used_somewhere() -> None:
         "result.no_reason",
         *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
     }
-    known = {name for name in texts.texts if not name.startswith(("research.", "household.", "ambibench."))}
+    others = ("research.", "study.", "household.", "ambibench.", "ambient.")
+    known = {name for name in texts.texts if not name.startswith(others)}
     assert sorted(known - texts.used - elsewhere) == []
-    assert {name for name in texts.used if not name.startswith(("household.", "ambibench."))} <= known
+    assert {name for name in texts.used if not name.startswith(others)} <= known
 
 
 @pytest.mark.parametrize("seat", ["seeker", "provider"])

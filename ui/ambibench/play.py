@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from simulator.ambibench.features import Format, Label
 from simulator.ambibench.views import ParticipantView
-from simulator.studies.cards import StudyCard
-from ui.ambibench.entry import whole
-from ui.render.environment import render
+from ui.ambibench.ports import LINK
 from ui.render.frame import Frame
-from ui.render.play import Notice
+from ui.study.pages import Here, session_page
 
-STAGES: Final = ("consent", "instructions", "trial", "comment", "done")
+STEPS: Final[Mapping[str, str]] = {
+    "consent": "consent",
+    "instructions": "instructions",
+    "trial": "task",
+    "comment": "comment",
+}
+"""The step of a study that each stage of an episode belongs to."""
 # Lines of one example; the second of them ends with its label.
 _LINES: Final = 2
 
@@ -59,34 +64,10 @@ def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
     return Layout(instruction, past, "", "", due)
 
 
-def session_page(
-    frame: Frame, view: ParticipantView, card: StudyCard | None, *, notice: Notice | None = None
-) -> str:
-    """The page of the stage that `view` is at.
-
-    Args:
-        frame: its frame.
-        view: what may be seen; not done yet.
-        card: the study that it belongs to; None in free play.
-        notice: what to tell beside.
-    """
+def trial_page(frame: Frame, here: Here) -> str:
+    """The page of the stage that an episode is at; it is not done yet."""
+    view: ParticipantView = here.view
     told = view.feedback
     form = view.format if view.stage == "trial" and view.answer == "label" else None
-    return render(
-        f"ambibench/{view.stage}",
-        frame.texts,
-        frame=frame,
-        view=view,
-        card=card,
-        own=own_texts(card),
-        minutes=whole(card.minutes) if card is not None and card.minutes else "",
-        stages=STAGES,
-        notice=notice,
-        layout=lay_out(view.text, told.right if told else None, form),
-    )
-
-
-def own_texts(card: StudyCard | None) -> dict[str, tuple[str, ...]]:
-    """A study's own words, by name, in paragraphs."""
-    texts = card.texts if card is not None else {}
-    return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
+    layout = lay_out(view.text, told.right if told else None, form)
+    return session_page(f"ambibench/{view.stage}", frame, LINK, here, STEPS, layout=layout)

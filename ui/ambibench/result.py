@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 from simulator.ambibench.features import Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.views import ParticipantView, Replay, ReplayTrial
-from simulator.studies import Completion
-from simulator.studies.cards import StudyCard
-from ui.ambibench.entry import whole
-from ui.ambibench.play import STAGES
+from simulator.ambibench.views import Replay, ReplayTrial
+from ui.ambibench.play import STEPS
+from ui.ambibench.ports import LINK
 from ui.i18n import Strings
-from ui.render.environment import render
 from ui.render.frame import Frame
-from ui.render.play import Notice
+from ui.study.pages import Here, session_page, whole
 
 BAR = 0.72
 """Width of a bar, where a trial is 1 wide."""
@@ -87,36 +84,16 @@ class Story:
         return self.replay.correct >= self.replay.oracle
 
 
-def end_page(
-    frame: Frame,
-    view: ParticipantView,
-    card: StudyCard | None,
-    completion: Completion | None,
-    replay: Replay | None,
-    *,
-    notice: Notice | None = None,
-) -> str:
+def end_page(frame: Frame, here: Here, replay: Replay | None) -> str:
     """The last page: in a study thanks and the code, in free play the result, or both.
 
     Args:
         frame: its frame.
-        view: of the ended episode.
-        card: the study that it belongs to; None in free play.
-        completion: code and address, if the study has any.
+        here: the ended episode.
         replay: None if it may not be shown.
-        notice: what to tell beside.
     """
-    return render(
-        "ambibench/done",
-        frame.texts,
-        frame=frame,
-        view=view,
-        card=card,
-        stages=STAGES,
-        notice=notice,
-        completion=completion,
-        story=story(frame.texts, replay) if replay is not None else None,
-    )
+    told = story(frame.texts, replay) if replay is not None else None
+    return session_page("ambibench/done", frame, LINK, here, STEPS, story=told)
 
 
 def story(texts: Strings, replay: Replay) -> Story:

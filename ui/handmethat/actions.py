@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +16,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat.views import Mode, RobotView
+from ui.calls import Answer, PageCall, address
+from ui.dialogue import SendCall, state_of, take
 from ui.handmethat.entry import entry_page
 from ui.handmethat.play import play_page
-from ui.handmethat.ports import ROBOT, ROOM, SEATS, SeatView, Sessions, opposite
+from ui.handmethat.ports import LINK, ROBOT, ROOM, SEATS, SeatView, Sessions, opposite
 from ui.handmethat.result import Study, result_page
 from ui.i18n import strings
 from ui.ports import PERSON
-from ui.render.frame import Frame
-from ui.render.play import Company, Notice
-from ui.tokens import Pass
+from ui.render.frame import Frame, RoomLink, message_page
+from ui.render.play import Company, Invitation, Notice
+from ui.rooms import Call
+from ui.tokens import Pass, Signer
 
 _PARTICIPANT = r"^[A-Za-z0-9._-]{3,40}$"
 
@@ -59,9 +63,24 @@ class ProgressCall(BaseModel):
 
 @dataclass(frozen=True)
 class HouseholdActions:
-    """The calls, on live sessions."""
+    """The calls, on live sessions (`ui.rooms.RoomActions`).
+
+    Attributes:
+        signer: makes the link for a second person.
+    """
 
     sessions: Sessions
+    signer: Signer
+
+    @property
+    def link(self) -> RoomLink:
+        """How the other pages lead here."""
+        return LINK
+
+    @property
+    def calls(self) -> Mapping[str, Call]:
+        """What only these pages ask."""
+        return {"progress": self.progress}
 
     @cached_property
     def _levels(self) -> tuple[int, ...]:
@@ -114,23 +133,39 @@ class HouseholdActions:
             return {"done": True}
         return {"done": False, "place": step.place, "total": step.total}
 
-    async def shown(
-        self,
-        frame: Frame,
-        seat: Pass,
-        view: SeatView,
-        company: Company,
-        *,
-        render_id: str,
-        notice: Notice | None,
-        participant: str,
-    ) -> str:
+    async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
         """The page of a seat: the house or the result."""
+        try:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return message_page(frame, "gone")
+        return await self._shown(frame, seat, view, asked.participant)
+
+    async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
+        asked = SendCall.model_validate(call)
+        view, notice = await take(self.sessions, frame.texts, seat, asked)
+        html = await self._shown(frame, seat, view, asked.participant, notice)
+        return {"accepted": notice is None, "html": html}
+
+    async def state(self, seat: Pass) -> Answer:
+        """Where an episode stands, for a page that waits."""
+        return state_of(await self.sessions.view(seat.episode_id, seat.seat))
+
+    async def _shown(
+        self, frame: Frame, seat: Pass, view: SeatView, participant: str, notice: Notice | None = None
+    ) -> str:
+        render_id = secrets.token_urlsafe(12)
         if not view.ended:
+            company = Company(seat.person_opposite, self._invitation(seat, view) if seat.host else None)
             return play_page(frame, view, company, render_id=render_id, notice=notice)
         replay = await self.sessions.replay(seat.episode_id, seat.seat)
         study = self._after(view, participant)
         return result_page(frame, view, replay, render_id=render_id, study=study)
+
+    def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
+        guest = Pass(seat.episode_id, opposite(seat.seat), person_opposite=True, room=ROOM)
+        return Invitation(address(self.signer.sign(guest)), fresh=silent(seat, view))
 
     def _after(self, view: SeatView, participant: str) -> Study | None:
         if not isinstance(view, RobotView) or view.protocol != "paper":

@@ -10,12 +10,13 @@ from simulator.handmethat.views import HumanView, Mode, Replay, RobotView
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
 from trees import Language
+from ui.render.frame import RoomLink
 
 ROOM = "handmethat"
 ROBOT = "robot"
 HUMAN = "human"
 SEATS = (ROBOT, HUMAN)
-HOME = "/handmethat"
+LINK = RoomLink("household", "/handmethat", "house")
 SeatView = RobotView | HumanView
 
 

@@ -10,6 +10,21 @@ from ui.render.environment import render
 
 
 @dataclass(frozen=True, slots=True)
+class RoomLink:
+    """How pages lead to a benchmark's entry.
+
+    Attributes:
+        name: begins the names of its texts: ``{name}.name``, ``{name}.card_text``, ``{name}.card_link``.
+        path: of its entry.
+        icon: on its card.
+    """
+
+    name: str
+    path: str
+    icon: str
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What the frame of a page needs to know.
 
@@ -18,10 +33,9 @@ class Frame:
         path: the page's path, for the language switch.
         query: its query string, without the leading ``?``.
         research: where the researchers' pages are; None if there are none.
-        active: the entry of the bar that is this page (``home``, ``household``, ``ambibench``,
-            ``research``), or empty.
-        household: where HandMeThat's entry is; None if it is not served.
-        ambibench: where AmbiBench's entry is; None if it is not served.
+        active: the entry of the bar that is this page (``home``, ``research``, a benchmark's name), or
+            empty.
+        rooms: the benchmarks with an entry of their own.
     """
 
     texts: Strings
@@ -29,8 +43,7 @@ class Frame:
     query: str = ""
     research: str | None = None
     active: str = ""
-    household: str | None = None
-    ambibench: str | None = None
+    rooms: tuple[RoomLink, ...] = ()
 
     @property
     def switch(self) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from ui.ambibench.ports import HOME as LETTERS
-from ui.handmethat.ports import HOME as HOUSEHOLD
+from ui.ambibench.ports import LINK as AMBIBENCH
+from ui.handmethat.ports import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.research import format
 from ui.research.address import RESEARCH, Address
 from ui.research.figures import Figure
+
+ROOMS: Final = (HANDMETHAT, AMBIBENCH)
+"""The benchmarks with pages of their own, as the bar on top names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Visit:
     @property
     def frame(self) -> Frame:
         """The frame that all pages of the app share."""
-        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", HOUSEHOLD, LETTERS)
+        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", ROOMS)
 
     def page(
         self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any

@@ -234,7 +234,7 @@
         this.busy = button.disabled = true;
         if (problem) problem.hidden = true;
         if (button.dataset.busy) button.textContent = button.dataset.busy;
-        const answer = await this.call("start_household", data);
+        const answer = await this.call("start", { room: "handmethat", ...data });
         if (answer?.go) { location.assign(answer.go); return; }
         this.busy = button.disabled = false;
         button.textContent = label;

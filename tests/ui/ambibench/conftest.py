@@ -69,7 +69,7 @@ def letters(log: tuple[LogWriter, LogReader]) -> AmbiBenchSessions:
 @pytest.fixture
 def actions(letters: AmbiBenchSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(FakeSessions(), signer, ambibench=AmbiBenchActions(letters))
+    return Actions(FakeSessions(), signer, rooms={"ambibench": AmbiBenchActions(letters)})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from logs import LogReader, LogWriter
 from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.sessions import AmbiBenchSessions
 from ui.actions import Actions
-from ui.ambibench.actions import study_of
+from ui.study.actions import study_of
 from ui.tokens import Pass, TokenError
 
 Log = tuple[LogWriter, LogReader]
@@ -59,9 +59,9 @@ async def test_what_free_play_can_be(
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    wug = {"setting": "instruction", "kind": "wug", "language": "en"}
-    assert "twenty sentences" in (await actions.start_ambibench(wug))["problem"]
-    assert "did not work" in (await actions.start_ambibench(wug | {"setting": "aws"}))["problem"]
+    wug = {"room": "ambibench", "setting": "instruction", "kind": "wug", "language": "en"}
+    assert "twenty sentences" in (await actions.start(wug))["problem"]
+    assert "did not work" in (await actions.start(wug | {"setting": "aws"}))["problem"]
 
 
 async def test_a_participation_and_its_turns(actions: Actions, log: Log) -> None:

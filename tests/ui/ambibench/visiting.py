@@ -109,8 +109,13 @@ class Visit:
 
 async def play(actions: Actions, language: str = "en", **wishes: Any) -> Visit:
     """Free play, up to the instructions."""
-    asked = {"setting": "multiple", "kind": "uninformative", "language": language} | wishes
-    answer = await actions.start_ambibench(asked)
+    asked = {
+        "room": "ambibench",
+        "setting": "multiple",
+        "kind": "uninformative",
+        "language": language,
+    } | wishes
+    answer = await actions.start(asked)
     visit = Visit(actions, urlparse(answer["go"]).query, language)
     await visit.look()
     return visit

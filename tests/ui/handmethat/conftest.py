@@ -39,7 +39,8 @@ def sessions(log: tuple[LogWriter, LogReader]) -> HandMeThatSessions:
 
 @pytest.fixture
 def actions(sessions: HandMeThatSessions) -> Actions:
-    return Actions(FakeSessions(), Signer(b"a secret for tests"), "/research", HouseholdActions(sessions))
+    signer = Signer(b"a secret for tests")
+    return Actions(FakeSessions(), signer, "/research", {"handmethat": HouseholdActions(sessions, signer)})
 
 
 @pytest.fixture(scope="session")

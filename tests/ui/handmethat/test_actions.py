@@ -14,6 +14,7 @@ from ui.actions import Actions
 from ui.tokens import Pass, Signer
 
 START = {
+    "room": "handmethat",
     "seat": "robot",
     "episode_language": "en",
     "mode": "partial",
@@ -24,7 +25,7 @@ START = {
 
 async def begin(actions: Actions, **wishes: Any) -> dict[str, Any]:
     """An episode; returns what every later call of its page says."""
-    answer = await actions.start_household(START | wishes)
+    answer = await actions.start(START | wishes)
     return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en", "participant": ""}
 
 
@@ -99,14 +100,15 @@ async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) ->
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    assert "cannot sit" in (await actions.start_household(START | {"opposite": "replay/x"}))["problem"]
-    assert "did not work" in (await actions.start_household(START | {"mode": "dark"}))["problem"]
-    assert "did not work" in (await actions.start_household(START | {"protocol": "paper"}))["problem"]
+    assert "cannot sit" in (await actions.start(START | {"opposite": "replay/x"}))["problem"]
+    assert "did not work" in (await actions.start(START | {"mode": "dark"}))["problem"]
+    assert "did not work" in (await actions.start(START | {"protocol": "paper"}))["problem"]
 
 
 async def test_a_study_goes_on_where_it_stopped(actions: Actions) -> None:
     who = {"participant": "P-TEST", "mode": "partial"}
-    first = await actions.progress(who)
+    progress = actions.rooms["handmethat"].calls["progress"]
+    first = await progress(who)
     assert first["place"] == 1
     page = await begin(actions, protocol="paper", participant="P-TEST")
     again = await begin(actions, protocol="paper", participant="P-TEST")
@@ -114,11 +116,11 @@ async def test_a_study_goes_on_where_it_stopped(actions: Actions) -> None:
     assert "Ask back" not in (await actions.page(page))["html"]
     ended = await actions.send(turn(page | {"participant": "P-TEST"}, 1, "stop"))
     assert f"Episode 2 of {first['total']}" in ended["html"]
-    assert (await actions.progress(who))["place"] == 2
+    assert (await progress(who))["place"] == 2
     elsewhere = (await actions.page(page))["html"]
     assert "Next episode" not in elsewhere
     with pytest.raises(ValidationError):
-        await actions.progress({"participant": "<b>", "mode": "partial"})
+        await progress({"participant": "<b>", "mode": "partial"})
 
 
 async def test_the_entry_and_the_home_page(actions: Actions) -> None:
@@ -144,4 +146,4 @@ async def test_without_handmethat_nothing_of_it_is_offered() -> None:
 
     bare = Actions(FakeSessions(), Signer(b"x"))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
-    assert "not served" in (await bare.start_household(START))["problem"]
+    assert "not served" in (await bare.start(START))["problem"]

@@ -15,6 +15,7 @@ from simulator.handmethat.views import LineView, Reading, RobotView
 from simulator.seats import Reply
 from ui.handmethat.entry import entry_page
 from ui.handmethat.play import asked, play_page, spoken
+from ui.handmethat.ports import LINK
 from ui.handmethat.result import Study, bars, narrowings, percent, result_page
 from ui.i18n import strings
 from ui.render.environment import environment
@@ -59,7 +60,7 @@ class Page(HTMLParser):
 
 
 def frame(language: str = "en") -> Frame:
-    return Frame(strings(language), "/play", "t=abc", "/research", "", "/handmethat")
+    return Frame(strings(language), "/play", "t=abc", "/research", "", (LINK,))
 
 
 async def begin(sessions: HandMeThatSessions, language: Any = "en", **options: Any) -> RobotView:
@@ -259,6 +260,7 @@ def test_every_text_of_the_household_is_used() -> None:
     source = "\n".join(sources)
     made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
     # Made in Python: who sits opposite, the titles of the heat maps.
+    made += ["household.name", "household.nav", "household.card_"]  # every room has them
     made += ["household.home.opponent.", "research.household.listener", "research.household.speaker"]
     names = [name for name in strings("en").texts if name.startswith(("household.", "research.household."))]
     assert len(names) > 200

@@ -1,0 +1,39 @@
+"""What every call of a page says, and how a call is answered."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Answer = dict[str, Any]
+PLAY: Final = "/play"
+"""Where every episode is played, whatever the benchmark."""
+
+
+class Call(BaseModel):
+    """A call of the browser: nothing in it is believed, and what is not asked for is left alone."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class PageCall(Call):
+    """Where a call comes from.
+
+    Attributes:
+        language: of the page.
+        path: of the page.
+        query: its query string, without the leading ``?``.
+        participant: the code of HandMeThat's study, which a browser keeps.
+    """
+
+    language: str = Field(default="en", max_length=16)
+    path: str = Field(default="/", max_length=200)
+    query: str = Field(default="", max_length=2000)
+    participant: str = Field(default="", max_length=40)
+
+
+def address(token: str) -> str:
+    """The address of the page of the seat that `token` is for."""
+    return f"{PLAY}?{urlencode({'t': token})}"

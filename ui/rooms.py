@@ -1,0 +1,93 @@
+"""What a benchmark's pages offer the app. A further benchmark is one more of these in `ui.server`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from simulator.studies.cards import StudyCard
+from ui.calls import Answer, PageCall
+from ui.render.frame import Frame, RoomLink
+from ui.tokens import Pass
+
+STUDY: Final = "/study"
+"""The welcome page of the study that the query names: Gradio's page works on the first level only."""
+
+Call = Callable[[Mapping[str, Any]], Awaitable[Answer]]
+
+
+class RoomActions(Protocol):
+    """A benchmark's calls, on live sessions; `ui.actions.Actions` has checked who asks."""
+
+    @property
+    def link(self) -> RoomLink:
+        """How the other pages lead there."""
+        ...
+
+    @property
+    def calls(self) -> Mapping[str, Call]:
+        """What only this benchmark's pages call, by name."""
+        ...
+
+    async def home(self, frame: Frame) -> str:
+        """The benchmark's entry."""
+        ...
+
+    async def start(self, call: Mapping[str, Any]) -> Pass:
+        """Begin an episode of free play; the pass to it.
+
+        Raises:
+            AskbackError: if it cannot begin.
+            ValidationError: if the call is not of the right form.
+        """
+        ...
+
+    async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
+        """The page of an episode as it stands."""
+        ...
+
+    async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
+        ...
+
+    async def state(self, seat: Pass) -> Answer:
+        """Where an episode stands: ``number``, ``my_turn``, ``ended``, ``trouble``; for a page that waits."""
+        ...
+
+
+@runtime_checkable
+class StudyRoom(RoomActions, Protocol):
+    """A benchmark that holds studies."""
+
+    def studies(self) -> Sequence[StudyCard]:
+        """The studies that there are."""
+        ...
+
+    def welcome(self, frame: Frame, study_id: str) -> str:
+        """The welcome page of a study. Nothing begins there."""
+        ...
+
+    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:
+        """Give somebody a place: a pass, or a page that says why there is none.
+
+        Raises:
+            AskbackError: if the study cannot go on.
+            ValidationError: if the call is not of the right form.
+        """
+        ...
+
+    async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
+        """Give the participant of an episode another set: a pass, or a page that says why there is none.
+
+        Raises:
+            AskbackError: if it is not a study's.
+        """
+        ...
+
+    async def withdraw(self, frame: Frame, seat: Pass) -> str:
+        """Erase a participant's sets, and say so.
+
+        Raises:
+            AskbackError: if it is not a study's.
+        """
+        ...

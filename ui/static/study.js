@@ -1,0 +1,266 @@
+// A participant's pages, whatever the benchmark: a study's welcome, an episode that goes on turn by turn, its
+// end, withdrawing. What is filled in and not sent lives in this tab (sessionStorage), and with it the key under
+// which the turn is sent, once.
+"use strict";
+
+(() => {
+  const { store, token, part } = window.askback;
+  const PARTICIPANT = "askback.ambibench.participant"; // as it was first called: it says who comes again
+
+  const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+  const now = () => performance.timeOrigin + performance.now();
+
+  function participant() {
+    if (!store.read(PARTICIPANT)) store.write(PARTICIPANT, random());
+    return store.read(PARTICIPANT) || random();
+  }
+
+  // Without storage (a private window) what is filled in lasts as long as the page.
+  const tab = {
+    read(name) {
+      try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; }
+    },
+    write(name, value) {
+      try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* see above */ }
+    },
+    drop(name) {
+      try { sessionStorage.removeItem(name); } catch { /* see above */ }
+    },
+  };
+
+  // How a benchmark reads its form, by the kind of page: (page, form) => what is sent, or null if it cannot be.
+  const answers = {};
+
+  function typed(page) {
+    const field = page.one("[data-answer]");
+    if (field.value.trim() || "optional" in field.dataset) return { text: field.value };
+    page.toast(page.root.dataset.empty);
+    field.focus();
+    return null;
+  }
+
+  // ---- a form's fields by name: texts, the radio button and the boxes that are checked
+
+  const named = (form) => [...form.elements].filter((field) => field.name);
+  const marked = (field) => field.type === "radio" || field.type === "checkbox";
+
+  function filled(form) {
+    const values = {};
+    for (const field of named(form)) {
+      if (!marked(field)) values[field.name] = field.value;
+      else if (field.checked) values[field.name] = [...(values[field.name] || []), field.value];
+    }
+    return values;
+  }
+
+  // Without values: as the page came. What was filled in before may still stand in a field that stayed.
+  function fill(form, values) {
+    for (const field of named(form)) {
+      if (marked(field)) {
+        field.checked = values ? (values[field.name] || []).includes(field.value) : field.defaultChecked;
+        continue;
+      }
+      const value = values?.[field.name] ?? field.defaultValue;
+      if (value !== undefined && field.value !== value) field.value = value; // a menu has no default
+    }
+  }
+
+  part({
+    prepare() {
+      this.stTurn = null;
+      // Stands outside of what is replaced with every page, so that screen readers hear what comes into it.
+      const said = document.createElement("div");
+      said.className = "ab";
+      this.stSaid = document.createElement("p");
+      this.stSaid.className = "ab-hidden";
+      this.stSaid.setAttribute("role", "status");
+      said.append(this.stSaid);
+      document.body.append(said);
+      const look = () => document.hidden || this.stLook();
+      document.addEventListener("visibilitychange", look);
+      window.addEventListener("pageshow", (event) => event.persisted && look());
+    },
+
+    apply() {
+      if (this.session) this.stShown();
+      else if (this.kind === "study-message") this.stFocus();
+    },
+
+    ready() {
+      if (this.session && this.root.dataset.recent && !this.ended) this.noteRecent();
+    },
+
+    hear: {
+      change() { this.stFilled(); },
+      input() { this.stFilled(); },
+      keydown(event) {
+        if (event.key !== "Enter" || !event.target.matches("[data-answer]")) return;
+        // While an input method composes (Chinese, Japanese), Enter belongs to it.
+        if (event.isComposing || event.keyCode === 229) return;
+        const lines = event.target.matches("textarea");
+        if (lines && !event.ctrlKey && !event.metaKey) return;
+        event.preventDefault();
+        this.stAnswer(true);
+      },
+    },
+
+    acts: {
+      "st-go"(control) { this.stSend({ text: control.dataset.say }, this.byKey); },
+      "st-enter"(control) { this.stGo("enter_study", { participant_key: participant() }, control); },
+      "st-next"(control) { this.stGo("next_set", {}, control); },
+      "st-copy"(control) { this.stCopy(control); },
+      "st-withdraw"() { this.one("[data-withdraw]")?.showModal(); },
+      "st-withdraw-no"() { this.one("[data-withdraw]").close(); },
+      "st-withdraw-yes"(control) { this.stWithdraw(control); },
+    },
+
+    forms: {
+      "st-answer"() { this.stAnswer(this.byKey); },
+    },
+
+    methods: {
+      // ---- what the page shows
+
+      stName() { return `askback.${this.kind}.${this.root.dataset.episode}`; },
+
+      // The turn that is due: its number, its key, when it was first seen in this tab, what has been filled in.
+      stKeep(change) {
+        this.stTurn = { ...this.stTurn, ...change };
+        tab.write(this.stName(), this.stTurn);
+      },
+
+      stFilled() {
+        const form = this.one("[data-form=st-answer]");
+        if (!form || !this.stTurn || this.busy) return;
+        this.stKeep({ filled: filled(form) });
+        this.toast("");
+      },
+
+      stShown() {
+        if (this.ended) {
+          tab.drop(this.stName());
+          if (this.root.dataset.recent) this.forget();
+          if (this.stTurn) scrollTo(0, 0);
+          this.stTurn = null;
+          this.stFocus();
+          return;
+        }
+        const kept = this.stTurn || tab.read(this.stName());
+        if (kept?.number === this.number) this.stTurn = kept;
+        else this.stKeep({ number: this.number, key: random(), shown: now(), filled: null });
+        const form = this.one("[data-form=st-answer]");
+        if (form) fill(form, this.stTurn.filled);
+        this.stAllow(!this.busy);
+        this.stToNewest();
+        this.stFocus();
+        this.stSay();
+      },
+
+      stFocus() {
+        if (this.one("dialog[open]")) return;
+        const target = this.one("[data-answer]") || this.one("[data-focus]");
+        target?.focus({ preventScroll: true });
+      },
+
+      stToNewest() {
+        const frame = this.one("[data-scroll]");
+        if (!frame) return;
+        frame.scrollTop = frame.scrollHeight;
+        // On a small screen the page scrolls, not the frame.
+        this.one("[data-form=st-answer]").scrollIntoView({ block: "end" });
+      },
+
+      stSay() {
+        const parts = [".ab-notice:not([hidden])", "[data-feedback]", "[data-progress]"].map((one) => this.one(one));
+        const words = parts.map((one) => one?.getAttribute("aria-label") || one?.textContent.trim()).filter(Boolean).join(" ");
+        if (this.stSaid.textContent !== words) this.stSaid.textContent = words;
+      },
+
+      stAllow(ready) {
+        for (const control of this.all("[data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
+        for (const field of this.all("[data-answer]")) field.readOnly = !ready;
+      },
+
+      // ---- moving
+
+      stAnswer(keys) {
+        const form = this.one("[data-form=st-answer]");
+        if (this.busy || this.ended || !form) return;
+        const answer = (answers[this.kind] || typed)(this, form);
+        if (answer) this.stSend(answer, keys);
+      },
+
+      async stSend(answer, keys) {
+        if (this.busy || this.ended) return;
+        this.stFilled();
+        this.busy = true;
+        const { number, key, shown } = this.stTurn;
+        this.stAllow(false);
+        const seconds = Math.max(0, Math.round(now() - shown) / 1000);
+        const told = await this.insist("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
+        this.busy = false;
+        if (!told) {
+          this.stAllow(true);
+          this.toast(this.texts.failed);
+          return;
+        }
+        this.toast("");
+        await this.show(told.html);
+      },
+
+      // Another tab may have gone on while this one was out of sight.
+      async stLook() {
+        if (!this.session || this.ended || this.busy) return;
+        try {
+          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
+          if (response.ok && (await response.json()).number === this.number) return;
+        } catch { return; }
+        const answer = await this.insist("page");
+        if (answer && !this.busy) await this.show(answer.html);
+      },
+
+      // ---- beginning and leaving
+
+      // Ask for an episode and go there; without one, show the page or the words that say why.
+      async stGo(call, data, button) {
+        if (this.busy) return;
+        const problem = this.one("[data-problem]");
+        const label = button.textContent;
+        this.busy = button.disabled = problem.hidden = true;
+        button.textContent = button.dataset.busy;
+        const answer = await this.insist(call, data);
+        if (answer?.go) { location.assign(answer.go); return; }
+        this.busy = button.disabled = problem.hidden = false;
+        button.textContent = label;
+        if (answer?.html) await this.show(answer.html);
+        else problem.textContent = answer?.problem || this.texts.failed;
+      },
+
+      async stWithdraw(control) {
+        control.disabled = true;
+        const answer = await this.insist("withdraw");
+        control.disabled = false;
+        if (!answer?.html) { this.one("[data-withdraw-problem]").hidden = false; return; }
+        tab.drop(this.stName());
+        await this.show(answer.html);
+      },
+
+      async stCopy(control) {
+        const field = this.one("#st-code");
+        field.select();
+        try {
+          await navigator.clipboard.writeText(field.value);
+          this.toast(control.dataset.copied);
+        } catch { this.toast(control.dataset.failed); }
+      },
+    },
+  });
+
+  // Whether a button was pressed with a key: such clicks have no detail.
+  document.addEventListener("click", (event) => {
+    const page = window.askback.page;
+    if (page) page.byKey = event.detail === 0;
+  }, true);
+
+  window.askback.study = { answers };
+})();

@@ -1,0 +1,270 @@
+"""What the pages of a benchmark with studies can ask of the server; what is its own, a subclass adds.
+
+`ui.actions.Actions` checks who asks. Every page is made from what the sessions show, never from what the
+browser said.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl
+
+from pydantic import Field
+
+from simulator.errors import ConflictError, InputError, SeatError
+from simulator.seats import Reply
+from simulator.studies.cards import StudyCard
+from ui.calls import Answer, Call, PageCall
+from ui.render.frame import Frame, RoomLink
+from ui.render.play import Notice
+from ui.rooms import Call as RoomCall
+from ui.study.pages import Here, Sets, message_page, spoken
+from ui.study.ports import StudySessions, View
+from ui.tokens import Pass
+
+_KEY = r"^[A-Za-z0-9_-]{16,64}$"
+
+
+class EnterCall(Call):
+    """Ask for a place in a study.
+
+    Attributes:
+        query: of the welcome page; names the study, and whom a platform sent.
+        participant_key: stands for the browser where no platform says who comes.
+    """
+
+    language: str = Field(default="en", max_length=16)
+    query: str = Field(default="", max_length=2000)
+    participant_key: str = Field(pattern=_KEY)
+
+
+class MoveCall(Call):
+    """A participant's turn. A benchmark whose pages have forms adds their fields, and `form`.
+
+    Attributes:
+        render: drawn once per turn by the browser; with `number` the idempotency key.
+        number: number that the turn was to have when the page was rendered.
+        keys_used: whether it was sent without the mouse.
+    """
+
+    render: str = Field(pattern=r"^[\w-]{8,64}$")
+    number: int = Field(ge=0, le=10_000)
+    text: str = Field(default="", max_length=4000)
+    seconds: float | None = Field(default=None, ge=0, le=1e7)
+    shown_at: datetime | None = None
+    keys_used: bool | None = None
+
+    def form(self) -> dict[str, Any]:
+        """What was filled in, for `Reply.move`."""
+        return {}
+
+    def reply(self) -> Reply:
+        """The turn as the sessions take it."""
+        move = {**self.form(), "keys_used": self.keys_used}
+        if self.shown_at is not None:
+            move["shown_at"] = self.shown_at.isoformat()
+        return Reply(text=self.text, move=move, key=f"{self.number}.{self.render}", seconds=self.seconds)
+
+
+class StudyActions(ABC):
+    """The calls of a benchmark with studies, on live sessions (`ui.rooms.StudyRoom`).
+
+    Attributes:
+        room: the benchmark, as passes and cards name it.
+        seat: the seat of whoever comes.
+        link: how the other pages lead there; its name begins the names of the benchmark's texts.
+        move_call: the form of a turn.
+    """
+
+    room: ClassVar[str]
+    seat: ClassVar[str]
+    link: ClassVar[RoomLink]
+    calls: ClassVar[Mapping[str, RoomCall]] = {}
+    move_call: ClassVar[type[MoveCall]] = MoveCall
+
+    def __init__(self, sessions: StudySessions) -> None:
+        self.sessions = sessions
+        self._known: dict[str, StudyCard] = {}
+
+    # What a benchmark says
+
+    @abstractmethod
+    async def home(self, frame: Frame) -> str:
+        """The entry."""
+
+    @abstractmethod
+    async def start(self, call: Mapping[str, Any]) -> Pass:
+        """See `ui.rooms.RoomActions.start`."""
+
+    @abstractmethod
+    def welcome_page(self, frame: Frame, card: StudyCard) -> str:
+        """A study's welcome page."""
+
+    @abstractmethod
+    def session_page(self, frame: Frame, here: Here) -> str:
+        """The page of an episode that is going on."""
+
+    @abstractmethod
+    def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
+        """The page of an episode that is through; `replay` is None if it may not be shown."""
+
+    # What the app calls
+
+    def studies(self) -> Sequence[StudyCard]:
+        """The studies that there are."""
+        cards = self.sessions.studies()
+        # Of what the pages of an episode show nothing changes, and counting places takes time.
+        self._known.update((card.id, card) for card in cards)
+        return cards
+
+    def welcome(self, frame: Frame, study_id: str) -> str:
+        """The welcome page of a study. Nothing begins there."""
+        card = self._card(study_id)
+        if card is None:
+            return self._message(frame, "unknown")
+        return self.welcome_page(spoken(frame, card), card)
+
+    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:
+        """See `ui.rooms.StudyRoom.enter`."""
+        asked = EnterCall.model_validate(call)
+        card = self._card(study_id)
+        if card is None:
+            return self._message(frame, "unknown")
+        frame = spoken(frame, card)
+        entry = await self.sessions.enter(
+            card.id,
+            identity=dict(parse_qsl(asked.query)),
+            participant_key=asked.participant_key,
+            language=frame.texts.language,
+        )
+        if entry.episode_id is None:
+            return self._message(frame, entry.refusal or "closed", entry.completion)
+        return Pass(entry.episode_id, self.seat, room=self.room, study=card.id)
+
+    async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
+        """See `ui.rooms.StudyRoom.next_set`."""
+        try:
+            entry = await self.sessions.next_set(seat.episode_id)
+        except LookupError:
+            return self._message(frame, "gone")
+        if entry.episode_id is None:
+            frame = spoken(frame, self._seen(seat.study))
+            return self._message(frame, entry.refusal or "closed", entry.completion)
+        return Pass(entry.episode_id, seat.seat, room=self.room, study=seat.study)
+
+    async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
+        """The page of an episode as it stands."""
+        try:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return self._message(frame, "gone")
+        return await self._shown(frame, seat, view)
+
+    async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Take a turn; ``accepted`` tells whether it counts, so that what was typed may be dropped."""
+        asked = self.move_call.model_validate(call)
+        notice = None
+        try:
+            try:
+                view = await self.sessions.submit(
+                    seat.episode_id, seat.seat, asked.reply(), number=asked.number
+                )
+            except ConflictError:
+                notice = Notice(frame.texts("study.session.moved"))
+            except (SeatError, InputError) as error:
+                notice = self.refused(frame, error)
+            if notice is not None:
+                view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return {"accepted": False, "html": self._message(frame, "gone")}
+        if notice is not None and broken_off(view):
+            # The place had been given to somebody else.
+            return {"accepted": False, "html": self._message(frame, "full")}
+        return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
+
+    async def withdraw(self, frame: Frame, seat: Pass) -> str:
+        """See `ui.rooms.StudyRoom.withdraw`."""
+        if not seat.study:
+            raise InputError("Only a study can be withdrawn from.")
+        try:
+            await self.sessions.withdraw(seat.episode_id)
+        except LookupError:
+            return self._message(frame, "gone")
+        return self._left(frame, seat, "withdrawn")
+
+    async def state(self, seat: Pass) -> Answer:
+        """Where an episode stands, for a page that comes back into sight."""
+        view = await self.sessions.view(seat.episode_id, seat.seat)
+        ended = view.stage == "done"
+        return {
+            "number": view.number,
+            "my_turn": not ended,
+            "ended": ended,
+            "trouble": view.warning is not None,
+        }
+
+    # Pages
+
+    async def _shown(self, frame: Frame, seat: Pass, view: View, notice: Notice | None = None) -> str:
+        card = self._seen(seat.study)
+        frame = spoken(frame, card)
+        sets = self._sets(seat) if view.study else Sets()
+        here = Here(view=view, card=card, sets=sets, notice=notice)
+        if view.stage != "done":
+            return self.session_page(frame, here)
+        if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):
+            return self._left(frame, seat, self._why(view, sets))
+        return self.end_page(frame, here, await self._replay(seat))
+
+    def _why(self, view: View, sets: Sets) -> str:
+        """The page for somebody whose episode was broken off, or who left afterwards."""
+        if sets.completion is not None and sets.completion.outcome == "screened_out":
+            return "screened_out"
+        cause = view.ending.cause if view.ending is not None else None
+        return "broken" if broken_off(view) and cause != self.seat else "declined"
+
+    def _left(self, frame: Frame, seat: Pass, code: str) -> str:
+        """A page for somebody who has left before the end, or afterwards."""
+        try:
+            return self._message(frame, code, self.sessions.completion(seat.episode_id))
+        except LookupError:
+            return self._message(frame, code)
+
+    def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
+        return message_page(frame, code, home=self.link.path, completion=completion)
+
+    def _sets(self, seat: Pass) -> Sets:
+        done, most = self.sessions.sets_done(seat.episode_id)
+        return Sets(done=done, most=most, completion=self.sessions.completion(seat.episode_id))
+
+    async def _replay(self, seat: Pass) -> Any:
+        try:
+            return await self.sessions.replay(seat.episode_id, seat.seat)
+        except ConflictError:  # the study does not show it
+            return None
+
+    def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
+        """Why a turn does not count; a benchmark whose forms can be mended may say where."""
+        code = getattr(error, "code", "")
+        said = frame.texts.get(f"{self.link.name}.refused.{code}", str(error))
+        return Notice(frame.texts("study.session.refused", message=said), "problem")
+
+    def _card(self, study_id: str) -> StudyCard | None:
+        return next((card for card in self.studies() if card.id == study_id), None)
+
+    def _seen(self, study_id: str) -> StudyCard | None:
+        """A study's card, whose places may have been counted a while ago."""
+        return (self._known.get(study_id) or self._card(study_id)) if study_id else None
+
+
+def study_of(query: str) -> str:
+    """The id of the study that a query names; empty if it names none."""
+    return dict(parse_qsl(query)).get("study", "")
+
+
+def broken_off(view: View) -> bool:
+    """Whether a study's episode ended before it was through."""
+    return view.study and view.ending is not None and view.ending.status == "aborted"

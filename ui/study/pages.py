@@ -1,0 +1,169 @@
+"""The pages of a study: templates under ``templates/study``, which a benchmark's own extend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from simulator.studies import Completion
+from simulator.studies.cards import StudyCard
+from ui.i18n import Strings, strings
+from ui.render.environment import render
+from ui.render.frame import Frame, RoomLink
+from ui.render.play import Notice
+
+ONCE: Final = ("consent", "instructions", "qualification")
+"""Steps of a person's first set only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A study in words.
+
+    Attributes:
+        address: of its welcome page.
+        minutes: how long a set takes; empty if nobody says.
+        pay: for it.
+        places: how many are left.
+    """
+
+    card: StudyCard
+    address: str
+    minutes: str
+    pay: str
+    places: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sets:
+    """Where a participant stands among the sets that they may do.
+
+    Attributes:
+        done: sets done.
+        most: the most that they may do.
+        completion: code and address, once a set is done.
+    """
+
+    done: int = 0
+    most: int = 1
+    completion: Completion | None = None
+
+    @property
+    def more(self) -> bool:
+        """Whether they may do another one, if there is a place."""
+        return self.done < self.most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """An episode whose page is asked for.
+
+    Attributes:
+        view: what may be seen: a `ports.View` with what the benchmark adds.
+        card: the study that it belongs to; None in free play.
+        sets: where the participant stands.
+        notice: what to tell beside.
+    """
+
+    view: Any
+    card: StudyCard | None = None
+    sets: Sets = field(default_factory=Sets)
+    notice: Notice | None = None
+
+
+def session_page(
+    template: str, frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str], **more: object
+) -> str:
+    """A page of an episode: its template extends ``study/session`` or one that does.
+
+    Args:
+        template: its name.
+        frame: its frame.
+        link: the benchmark.
+        here: the episode.
+        steps: the step of a study that each stage belongs to, in order; ``study.step_…`` names it.
+        more: what else the template wants.
+    """
+    card = here.card
+    return render(
+        template,
+        frame.texts,
+        frame=frame,
+        room=link,
+        view=here.view,
+        card=card,
+        sets=here.sets,
+        notice=here.notice,
+        own=own_texts(card),
+        minutes=whole(card.minutes) if card is not None and card.minutes else "",
+        pay=pay_in_words(frame.texts, card) if card is not None else "",
+        steps=steps_shown(steps, here),
+        step=steps.get(here.view.stage, ""),
+        **more,
+    )
+
+
+def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
+    """The steps of this set, in order, each once."""
+    once = ONCE if here.sets.done else ()
+    return tuple(step for step in dict.fromkeys(steps.values()) if step not in once)
+
+
+def welcome_page(template: str, frame: Frame, link: RoomLink, card: StudyCard) -> str:
+    """What a participant sees first: what the study is; nothing has begun."""
+    return render(template, frame.texts, frame=frame, room=link, offer=offer(frame, card))
+
+
+def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
+    """Why somebody is not taking part, or no longer, and what they can do.
+
+    Args:
+        frame: its frame.
+        code: a refusal, ``declined``, ``screened_out``, ``broken``, ``withdrawn``, ``gone`` or ``unknown``.
+        home: where one can play without a study.
+        completion: the code that they may hand in all the same.
+    """
+    handed = completion if completion is not None and completion.code else None
+    return render("study/message", frame.texts, frame=frame, code=code, home=home, completion=handed)
+
+
+def offer(frame: Frame, card: StudyCard) -> Offer:
+    """A study as the pages say it."""
+    texts, left = frame.texts, card.places_left
+    name = "no_places" if not card.open or left < 1 else "one_place" if left == 1 else "places"
+    return Offer(
+        card,
+        f"/{card.benchmark}/study/{card.id}",
+        texts("study.offer.minutes", minutes=whole(card.minutes)) if card.minutes else "",
+        pay_in_words(texts, card) or texts("study.offer.unpaid"),
+        texts(f"study.offer.{name}", count=left),
+    )
+
+
+def pay_in_words(texts: Strings, card: StudyCard) -> str:
+    """What is paid, for each set if there are several; empty if nothing is."""
+    if not card.pay:
+        return ""
+    return texts("study.offer.pay_each", pay=card.pay) if card.sets > 1 else card.pay
+
+
+def own_texts(card: StudyCard | None) -> dict[str, tuple[str, ...]]:
+    """A study's own words, by name, in paragraphs."""
+    texts = card.texts if card is not None else {}
+    return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
+
+
+def spoken(frame: Frame, card: StudyCard | None) -> Frame:
+    """The frame in a language that the study has, if it belongs to one."""
+    if card is None:
+        return frame
+    language = frame.texts.language
+    if language not in card.languages:
+        language = card.languages[0]
+    return replace(frame, texts=strings(language))
+
+
+def whole(value: float) -> str:
+    """A number without decimals that say nothing."""
+    return f"{value:.1f}".removesuffix(".0")
