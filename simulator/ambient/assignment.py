@@ -18,18 +18,25 @@ The human evaluation of a model's rewrites (spec 6.5) reads a results file, or t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Final, Literal, get_args
 
+from logs import LogError, LogReader
+from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split, load_examples, load_qualification
+from simulator.ambient.evaluation import ITEMS as EVALUATED
+from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.files.results import read_generation
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR, Qualification
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
+from simulator.ambient.records import GenerationRecord
 from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Study, cell_name, find_studies, quota_of, read_study
@@ -37,7 +44,6 @@ from trees import Language
 
 PersonTask = Literal["crowd", "evaluate", "annotate", "true_false"]
 STUDIES: Final = Path(__file__).parent / "studies"
-_EVALUATED: Final = 50  # items of the human evaluation (spec 6.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class Settings:
         data: where the examples come from: ``builtin``, the name of registered data, or a path.
         split: of the data.
         items: so many of them, drawn by the study's seed; None: all (of an evaluation 50).
-        results: whose rewrites are judged (task evaluate): a results file, or the name of a run.
+        results: whose rewrites are judged (task evaluate): results files and names of runs, one or several.
         needed: right answers to the qualification's questions that are enough; None: nobody has to qualify.
         show_result: whether participants see in the end how they did.
         languages: of the pages; the benchmark's own text is English.
@@ -59,7 +65,7 @@ class Settings:
     data: str = BUILTIN
     split: Split = "all"
     items: int | None = None
-    results: str = ""
+    results: tuple[str, ...] = ()
     needed: int | None = None
     show_result: bool = False
     languages: tuple[Language, ...] = ("en",)
@@ -84,16 +90,41 @@ class Settings:
         number = given.get("items")
         if number is not None and (type(number) is not int or number < 1):
             raise InputError(f"{where}: items is {number!r}; it must be a whole number from 1")
-        results = given.get("results", "")
+        results = given.get("results") or []
+        given["results"] = tuple(map(str, results if isinstance(results, list) else [results]))
         if (given["task"] == "evaluate") != bool(results):
-            raise InputError(
-                f"{where}: results (a file or a run) is for task evaluate, and needed there"
-            )
+            raise InputError(f"{where}: results (a file or a run) is for task evaluate, and needed there")
         languages = given.get("languages", [study.language])
         for language in languages if isinstance(languages, list) and languages else [languages]:
             _require(where, "languages", language, get_args(Language))
         given["needed"] = _needed(where, given.pop("qualification", None))
         return cls(**{**given, "languages": tuple(languages)})
+
+
+def results_of(names: Sequence[str]) -> dict[str, tuple[GenerationRecord, ...]]:
+    """Model -> its disambiguations.
+
+    Args:
+        names: of results files, which are named after their models, or of runs in the log.
+
+    Raises:
+        InputError: if there is no such file or run, or a file is faulty.
+    """
+    found: dict[str, tuple[GenerationRecord, ...]] = {}
+    for name in names:
+        path = Path(name)
+        if path.exists():
+            rows, _, faults = read_generation(path)
+            if faults:
+                raise InputError(str(faults[0]))
+            found[path.stem] = rows
+            continue
+        try:
+            with LogReader(default_path()) as reader:
+                found[str(reader.run(name).config["seats"][ANNOTATOR])] = generation_records(reader, [name])
+        except LogError as error:
+            raise InputError(f"results {name!r} is neither a results file nor a run ({error})") from error
+    return found
 
 
 def _needed(where: str, given: object) -> int | None:
@@ -158,7 +189,12 @@ def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
         case "true_false":
             return true_false_items(examples)
         case "evaluate":
-            raise InputError("evaluation of a model's rewrites cannot be held yet")
+            return evaluation_items(
+                results_of(settings.results),
+                distractors_of(examples),
+                seed=study.seed,
+                items=settings.items or EVALUATED,
+            )
 
 
 def cell_of(item: Item) -> Cell:

@@ -21,23 +21,25 @@ Measures over many episodes are not means of these but functions of records (`tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from logs.rows import Score, Turn
+from simulator.ambient.continuations import ranks_first
 from simulator.ambient.edit_f1 import item_edit_f1
+from simulator.ambient.generation import gold_rewrites
 from simulator.ambient.items import (
     AnnotateItem,
     ClaimItem,
+    ContinueItem,
     CrowdItem,
     GenerateItem,
     Item,
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.labels import Label
-from simulator.ambient.playing import Kind
+from simulator.ambient.trial_log import continuation_record, payloads
 
 VERSION: Final = "1"
 Values = dict[str, float | None]
@@ -64,14 +66,10 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
             return _true_false(turns)
         case NliItem():
             return _nli(item, turns)
+        case ContinueItem():
+            return _continued(item, turns)
         case ClaimItem():
             return _claim(turns)
-    return {}
-
-
-def payloads(turns: Sequence[Turn], kind: Kind) -> list[Mapping[str, Any]]:
-    """The payloads of one kind, in the order of the turns."""
-    return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
 
 
 def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
@@ -106,14 +104,9 @@ def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
     return found
 
 
-def gold_rewrites(item: GenerateItem) -> dict[Label, str]:
-    """Label -> rewrite; of several rewrites of a label the last (spec 6.4)."""
-    return {one.label: one.sentence(item.side) for one in item.example.disambiguations}
-
-
 def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
     found: Values = {}
-    original, gold = item.example.sentence(item.side), gold_rewrites(item)
+    original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
     for payload in payloads(turns, "generate"):
         found = {
             "edit_f1": item_edit_f1(original, gold, payload["rewrites"]),
@@ -137,6 +130,11 @@ def _true_false(turns: Sequence[Turn]) -> Values:
         "all_right": _mean([all(one) for one in of_rewrite.values()]),
         "null": _mean([payload["prediction"] is None for payload in said]),
     }
+
+
+def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
+    """The sub-samples that cut options to one length have a seed of their own here."""
+    return {"ranked": float(ranks_first(continuation_record(item, turns, seed=0)))}
 
 
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:

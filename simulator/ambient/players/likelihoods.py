@@ -1,0 +1,177 @@
+"""Models that are looked at for probabilities: true or false (spec 7), continuations (spec 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from simulator.ambient.continuations import one_sentence
+from simulator.ambient.items import ContinueItem, TrueFalseItem
+from simulator.ambient.players.knows import Knows
+from simulator.ambient.playing import ANNOTATOR, Options, statements
+from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
+from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, sample
+from simulator.seats import Reply, View
+
+SEED: Final = 0
+_STOPS: Final = (".", "!", "?")
+_SHORTEST: Final = 2
+"""Letters of a continuation that counts (spec 8)."""
+
+
+async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[Reply, ...]:
+    """Whether a model takes each of the statements that are left for true; all are asked at once.
+
+    A model that scores texts is asked for the probabilities of both words, one that continues texts and
+    tells probabilities for a table of the likeliest words, and any other for one word.
+    """
+    knows: Knows = view.task
+    every = statements(item)
+    ask = _word
+    if model.capabilities.scoring:
+        ask = _scores
+    elif model.capabilities.plain and model.capabilities.logprobs:
+        ask = _table
+    asked = [(place, every[step.number]) for place, step in enumerate(knows.steps)]
+    return tuple(
+        await asyncio.gather(
+            *(
+                ask(model, view, place, true_false_prompt(one.template, item.sentence, one.rewrite))
+                for place, one in asked
+            )
+        )
+    )
+
+
+async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
+    """The log-probabilities of both words; of a word of several tokens, of its first."""
+    first = len(prompt) + 1
+    found = await asyncio.gather(
+        *(
+            model.score(
+                ScoreRequest(
+                    text=prompt + word,
+                    offsets=(first,),
+                    top=0,
+                    purpose=f"{ANNOTATOR}.true_false",
+                    episode_id=view.episode_id,
+                    turn_number=view.number + place,
+                )
+            )
+            for word in (TRUE, FALSE)
+        )
+    )
+    true, false = (one.positions[0].logprob for one in found)
+    return Reply(
+        move={
+            "scores": {"True": true, "False": false},
+            "decoding": {"service": model.name, "scored": True},
+        },
+        seconds=max(one.seconds for one in found),
+    )
+
+
+async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
+    top = Options.read(view.options).top
+    request = _one_token(view, place, prompt, plain=True, top=top)
+    answer = await model.complete(request)
+    table: dict[str, float] = {}
+    for token in answer.logprobs[:1]:
+        # Some servers leave the token that was written out of its own alternatives.
+        table = {token.token: token.logprob, **dict(token.top)}
+    decoding = {"service": model.name, "temperature": 0.0, "max_tokens": 1, "top": top, "plain": True}
+    return Reply(text=answer.text, move={"table": table, "decoding": decoding}, seconds=answer.seconds)
+
+
+async def _word(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
+    answer = await model.complete(_one_token(view, place, prompt, plain=model.capabilities.plain))
+    decoding = {"service": model.name, "temperature": 0.0, "max_tokens": 1, "seed": SEED}
+    return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
+
+
+def _one_token(view: View, place: int, prompt: str, *, plain: bool, top: int | None = None) -> Request:
+    return Request(
+        messages=(Message("user", prompt),),
+        plain=plain,
+        temperature=0.0,
+        max_tokens=1,
+        seed=SEED,
+        top_logprobs=top,
+        repeat=view.repeat,
+        purpose=f"{ANNOTATOR}.true_false",
+        episode_id=view.episode_id,
+        turn_number=view.number + place,
+    )
+
+
+async def continue_all(model: ChatModel, view: View, item: ContinueItem) -> tuple[Reply, ...]:
+    """Continuations of each option that is left, and how probable each is after it and after the original.
+
+    An option is one request for all its samples and two for their probabilities.
+    """
+    knows: Knows = view.task
+    places = range(len(knows.steps))
+    return tuple(await asyncio.gather(*(_continue(model, view, item, place) for place in places)))
+
+
+async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int) -> Reply:
+    knows: Knows = view.task
+    _, sentence = item.options[knows.steps[place].number]
+    own, original = item.stem + sentence, item.stem + item.sentence
+    request = Request(
+        messages=(Message("user", own),),
+        plain=True,
+        temperature=1.0,
+        max_tokens=item.max_tokens,
+        seed=knows.seeds[place],
+        stop=_STOPS,
+        samples=item.wanted,
+        repeat=view.repeat,
+        purpose=f"{ANNOTATOR}.continue",
+        episode_id=view.episode_id,
+        turn_number=view.number + place,
+    )
+    drawn = await sample(model, request)
+    texts = [one_sentence(text) if text.strip() else "" for text in drawn.samples]
+    (after_own, took), (after_original, more) = await asyncio.gather(
+        *(_likelihoods(model, view, place, before, texts) for before in (own, original))
+    )
+    move: dict[str, Any] = {
+        "continuations": texts,
+        "own": [one.logprob for one in after_own],
+        "original": [one.logprob for one in after_original],
+        "tokens": [one.tokens for one in after_own],
+        "decoding": {
+            "service": model.name,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "max_tokens": item.max_tokens,
+            "stop": list(_STOPS),
+            "seed": knows.seeds[place],
+            "samples": item.wanted,
+            "stem": item.stem,
+        },
+    }
+    return Reply(move=move, seconds=drawn.seconds + max(took, more))
+
+
+async def _likelihoods(
+    model: ChatModel, view: View, place: int, before: str, texts: list[str]
+) -> tuple[list[Likelihood], float]:
+    """What each text's probability is after `before`; those that are too short to count have none."""
+    wanted = [text for text in texts if len(text) >= _SHORTEST]
+    if not wanted:
+        return [Likelihood(None, 0)] * len(texts), 0.0
+    scored = await model.score(
+        ScoreRequest(
+            text=before,
+            continuations=tuple(wanted),
+            top=0,
+            purpose=f"{ANNOTATOR}.continue",
+            episode_id=view.episode_id,
+            turn_number=view.number + place,
+        )
+    )
+    found = iter(scored.likelihoods)
+    kept = [next(found) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
+    return kept, scored.seconds
