@@ -1,0 +1,179 @@
+"""Ambiguous examples sorted into kinds: what is due, who decides, agreement, export."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logs import erase_participant
+from logs.rows import Participant
+from simulator.ambient.categorising import (
+    Sorted,
+    category_agreement,
+    category_records,
+    export_categories,
+    sort_example,
+    sorted_examples,
+    to_settle,
+    to_sort,
+    winner,
+)
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.files.categories import read_categories_file
+from simulator.errors import InputError
+
+RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
+
+
+def example(id: str) -> Example:
+    return Example(
+        id=id,
+        premise="They met at the bank.",
+        hypothesis="They met near water.",
+        premise_ambiguous=True,
+        labels=frozenset({"entailment", "neutral"}),
+        disambiguations=(
+            Disambiguation(RIVER, "They met near water.", "entailment"),
+            Disambiguation(MONEY, "They met near water.", "neutral"),
+        ),
+    )
+
+
+PLAIN = Example(id="9", premise="p", hypothesis="h", labels=frozenset({"neutral"}))
+EXAMPLES = (example("1"), example("2"), PLAIN, example("3_c"), example("4"))
+Sort = Callable[..., None]
+
+
+@pytest.fixture
+def sort(desk: Any) -> Sort:
+    count = iter(range(1000))
+
+    def put(id: str, annotator: str, *categories: str, **more: Any) -> None:
+        one = next(one for one in EXAMPLES if one.id == id)
+        more = {"data": "builtin", "submission": str(next(count)), **more}
+        desk.put(*sort_example(one, annotator, categories, **more))
+
+    return put
+
+
+def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> tuple[Sorted, ...]:
+    return sorted_examples(desk.reader, examples, "builtin")
+
+
+def test_of_several_kinds_that_fit_one_ambiguity_the_first_holds() -> None:
+    assert winner(["scopal", "syntactic", "other"]) == "syntactic"
+    assert winner(["other"]) == "other"
+    with pytest.raises(InputError, match="Name a kind"):
+        winner([])
+
+
+def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
+    assert sorted(one.id for one in to_sort(standing(desk), "ann")) == ["1", "2", "3_c", "4"]
+    sort("1", "ann", "scopal", "lexical", "scopal", note="two of them")
+    sort("1", "bo", "lexical", "scopal")
+    sort("2", "ann", "lexical")
+    there = standing(desk)
+    assert [one.id for one in to_sort(there, "ann") if one.id in "12"] == []
+    assert sorted(one.id for one in to_sort(there, "bo")) == ["2", "3_c", "4"]
+    assert sorted(one.id for one in to_sort(there, "cy")) == ["2", "3_c", "4"]
+    assert there[0].kinds == {"ann": ("lexical", "scopal"), "bo": ("lexical", "scopal")}
+    assert there[0].notes == {"ann": "two of them"}
+    assert there[0].settled == ("lexical", "scopal")
+    assert there[1].settled == ("lexical",)
+    assert there[2].settled is None
+    assert not there[2].differs
+    orders = {tuple(one.id for one in to_sort(standing(desk), name)) for name in ("dee", "eli", "fay", "gus")}
+    assert len(orders) > 1
+
+
+def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
+    sort("1", "ann", "lexical")
+    sort("1", "bo", "other")
+    sort("2", "ann", "scopal")
+    sort("2", "ann", "other")
+    sort("2", "bo", "other")
+    there = standing(desk)
+    assert [one.example.id for one in to_settle(there, "ann")] == ["1"]
+    assert to_settle(there, "cy", annotators=3) == ()
+    sort("1", "ann", "pragmatic", decides=True)
+    there = standing(desk)
+    assert (there[0].decided, there[0].settled) == (("pragmatic",), ("pragmatic",))
+    assert to_settle(there, "ann") == ()
+    assert "1" not in [one.id for one in to_sort(there, "cy", annotators=3)]
+    found = category_agreement(there)
+    assert (found.raters, found.examples, found.other) == (2, 2, 0)
+    assert found.identical is not None
+    assert found.identical.value == 0.5
+
+
+def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
+    sort("1", "ann", "lexical")
+    sort("1", "bo", "lexical", "scopal")
+    sort("2", "ann", "other")
+    sort("2", "bo", "other")
+    sort("4", "ann", "other")
+    found = category_agreement(standing(desk))
+    assert (found.raters, found.examples, found.other) == (2, 2, 1)
+    # Lexical 11, 00; scopal 01, 00: P 1/2, chance (1 + 9) / 16. Nobody says figurative.
+    lexical, scopal = found.category["lexical"], found.category["scopal"]
+    assert lexical is not None
+    assert scopal is not None
+    assert lexical.value == 1
+    assert scopal.value == pytest.approx((1 / 2 - 10 / 16) / (6 / 16))
+    assert found.category["figurative"] is None
+    # L, LS, O, O. Observed over ordered pairs: 2 * 2/3; expected: L-LS 2/3, all other unlike pairs 1.
+    assert found.alpha is not None
+    assert found.alpha.value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
+    assert found.alpha.n == 2
+    nothing = category_agreement(())
+    assert (nothing.raters, nothing.alpha, nothing.identical) == (None, None, None)
+
+
+def test_what_is_refused(desk: Any, sort: Sort) -> None:
+    with pytest.raises(InputError, match="Example 9 is not ambiguous"):
+        sort("9", "ann", "lexical")
+    with pytest.raises(InputError, match="'vague' is no kind of ambiguity; they are lexical"):
+        sort("1", "ann", "vague")
+    with pytest.raises(InputError, match="Name a kind"):
+        sort("1", "ann")
+    with pytest.raises(InputError, match="who sorts"):
+        sort("1", "", "lexical")
+    assert desk.reader.judgments(kind="ambient.category") == []
+
+
+def test_forms_belong_to_their_data_and_to_the_pair(desk: Any, sort: Sort) -> None:
+    sort("1", "ann", "lexical", data="elsewhere")
+    assert not standing(desk)[0].kinds
+    sort("1", "ann", "other", submission="same")
+    sort("1", "ann", "other", submission="same")
+    assert len(desk.reader.judgments(kind="ambient.category")) == 2
+    more = replace(EXAMPLES[0], categories=("lexical",), split="test", distractors={"premise": "x"})
+    assert standing(desk, (more,))[0].kinds == {"ann": ("other",)}
+    assert not standing(desk, (replace(EXAMPLES[0], premise="Another."),))[0].kinds
+
+
+def test_whoever_is_erased_said_nothing(desk: Any, sort: Sort) -> None:
+    desk.put(Participant(id="ann"))
+    sort("1", "ann", "lexical")
+    sort("1", "bo", "other")
+    erase_participant(desk.path, "ann")
+    assert standing(desk)[0].kinds == {"bo": ("other",)}
+
+
+def test_the_export_has_the_published_format(desk: Any, sort: Sort, tmp_path: Path) -> None:
+    path = tmp_path / "categories.jsonl"
+    with pytest.raises(InputError, match="No example is sorted yet"):
+        export_categories(standing(desk), path)
+    sort("1", "ann", "scopal", "lexical")
+    sort("2", "ann", "scopal")
+    sort("2", "bo", "other")
+    sort("3_c", "ann", "other")
+    assert export_categories(standing(desk), path) == 2
+    read = read_categories_file(path)
+    assert not read.faults
+    assert read.rows == category_records(standing(desk))
+    first, second = read.rows
+    assert (first.id, first.categories) == ("1_g", ("lexical", "scopal"))
+    assert (second.id, second.rewrites[1].premise) == ("3_c", MONEY)
