@@ -24,6 +24,13 @@ from simulator.ambibench.run_command import run_ambibench
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.stats_command import stats_command as stats_ambibench
 from simulator.ambibench.train_command import train_ambibench
+from simulator.ambient import assignment as ambient
+from simulator.ambient import assignment as ambient_studies
+from simulator.ambient import data_command as ambient_data
+from simulator.ambient.rows import BENCHMARK as AMBIENT
+from simulator.ambient.sessions import AmbientSessions
+from simulator.ambient.stats_command import stats_command as stats_ambient
+from simulator.ambient.train_nli_command import train_ambient_nli
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -68,10 +75,12 @@ _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
 _train.command("handmethat")(train_handmethat)
 _train.command("ambibench")(train_ambibench)
+_train.command("ambient-nli")(train_ambient_nli)
 _generate.command("handmethat")(generate_handmethat)
 _generate.command("ambibench")(generate_ambibench)
 _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
+_stats.command("ambient")(stats_ambient)
 cli.add_typer(_run, name="run")
 cli.add_typer(score_app, name="score")
 cli.add_typer(_report, name="report")
@@ -91,14 +100,21 @@ CHECKERS += [
     Checker(studies.KIND, studies.find_studies, studies.check_studies),
     Checker(clarq_data.KIND, clarq_data.find_tasks, clarq_data.check_tasks),
     Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
+    # Before AmbiBench's, which takes every file with prompts for its items.
+    Checker(ambient_data.KIND, ambient_data.find_files, ambient_data.check_files),
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
 ]
 studies.CHECKS[ambibench_data.BENCHMARK] = check_study
+studies.CHECKS[AMBIENT] = ambient.check_study
+studies.CHECKS[ambient_data.BENCHMARK] = ambient_studies.check_study
 ROOMS[ambibench_data.BENCHMARK] = StudyRoom(builtin_studies, cells)
+ROOMS[ambient_data.BENCHMARK] = StudyRoom(ambient_studies.builtin_studies, ambient_studies.cells)
+ROOMS[AMBIENT] = StudyRoom(ambient.builtin_studies, ambient.cells)
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
     ambibench_data.BENCHMARK: ambibench_data.add_ambibench,
+    ambient_data.BENCHMARK: ambient_data.add_ambient,
 }
 
 
@@ -123,7 +139,7 @@ def app_command(
     ] = "builtin",
     study: Annotated[
         list[Path] | None,
-        typer.Option(help="a study file of AmbiBench (several: give it again); default: the paper's three"),
+        typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
     ] = None,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
@@ -133,15 +149,34 @@ def app_command(
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
         dialogues = ClarqSessions(writer, reader, models)
         household = HandMeThatSessions(writer, reader, models, data=handmethat)
-        given = [studies.read_study(one) for one in study] if study else None
-        letters = AmbiBenchSessions(writer, reader, models, studies=given)
-        _serve(dialogues, household, letters, writer, reader, host, port)
+        held = _studies(study)
+        letters = AmbiBenchSessions(writer, reader, models, studies=held.get("ambibench"))
+        readings = AmbientSessions(writer, reader, models, studies=held.get("ambient"))
+        _serve(dialogues, household, letters, readings, writer, reader, host, port)
+
+
+def _studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
+    """The studies in `files` by benchmark, all of which are named; nothing if there are no files.
+
+    Raises:
+        InputError: if a file is wrong, or its benchmark holds no studies.
+    """
+    if not files:
+        return {}
+    held: dict[str, list[studies.Study]] = {benchmark: [] for benchmark in ROOMS}
+    for file in files:
+        study = studies.read_study(file)
+        if study.benchmark not in held:
+            raise InputError(f"{file}: {study.benchmark} holds no studies; {' and '.join(held)} do.")
+        held[study.benchmark].append(study)
+    return held
 
 
 def _serve(
     dialogues: ClarqSessions,
     household: HandMeThatSessions,
     letters: AmbiBenchSessions,
+    readings: AmbientSessions,
     writer: LogWriter,
     reader: LogReader,
     host: str,
@@ -154,7 +189,14 @@ def _serve(
     from ui.server import create_server
 
     research = research_mount(writer, reader, home=home())
-    server = create_server(dialogues, home=home(), household=household, ambibench=letters, mounts=[research])
+    server = create_server(
+        dialogues,
+        home=home(),
+        household=household,
+        ambibench=letters,
+        ambient=readings,
+        mounts=[research],
+    )
     Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
     uvicorn.run(server, host=host, port=port, log_level="warning")
 
