@@ -58,7 +58,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
     """
     path = Path(path).expanduser().absolute()
     single = path if path.suffix != ".zip" and path.is_file() else None
-    left_out: list[Fault] = []
+    left_out: dict[str, int] = {}
 
     def select(folder: Path, good: Path) -> Mapping[str, Path]:
         files = find_files(folder if single is None else single)
@@ -68,7 +68,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
         chosen = {file.relative_to(folder).as_posix(): file for file in files}
         if faults:
             chosen, dropped = _good_rows(chosen, good)
-            left_out.extend(dropped)
+            left_out.update(dropped)
         if not any(any_row(is_dataset, head_of(file)) for file in chosen.values()):
             raise InputError(f"{path}: no good example of AmbiEnt (.jsonl with id, premise, hypothesis, …)")
         return chosen
@@ -85,8 +85,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
         rows["ambiguous"] = round(found.ambiguous.value * found.ambiguous.n) if found.ambiguous else 0
         others = Counter(kind.title for kind in files_of(copy).values() if kind.name != DATASET.name)
         rows |= {f"files of {title}": count for title, count in sorted(others.items())}
-        rows["rows left out"] = len(left_out)
-        return {key: count for key, count in rows.items() if count}
+        return {key: count for key, count in {**rows, **left_out}.items() if count}
 
     source = path if single is None else path.parent
     with TemporaryDirectory() as good:
@@ -108,8 +107,8 @@ def _refusal(path: Path, folder: Path, faults: Sequence[Fault]) -> str:
     return "\n".join(lines)
 
 
-def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path], list[Fault]]:
-    """Copies of files without their faulty rows, and what was wrong with those.
+def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path], dict[str, int]]:
+    """Copies of files without their faulty rows, and how much was left out.
 
     A row that is faulty in one file is missing where another speaks of it, so that several rounds may be
     needed. A file with a fault that is not in a row is left out whole.
@@ -118,7 +117,7 @@ def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path]
     for name, file in files.items():
         copies[name].parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copies[name])
-    dropped: list[Fault] = []
+    rows = 0
     while faults := _errors(tuple(copies.values())):
         lines: defaultdict[str, set[int]] = defaultdict(set)
         for fault in faults:
@@ -127,7 +126,7 @@ def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path]
             bad = lines[str(copy)]
             # Only of JSON lines is every line a row.
             whole = 0 in bad or (bad and copy.suffix != ".jsonl")
+            rows += 0 if whole else len(bad)
             if whole or (bad and not without_lines(copy, bad)):
                 del copies[name]
-        dropped += faults
-    return copies, dropped
+    return copies, {"rows left out": rows, "files left out": len(files) - len(copies)}

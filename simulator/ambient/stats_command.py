@@ -79,8 +79,8 @@ def of_data(data: str | Path, split: Split = "all") -> tuple[Statistics, Categor
     """
     examples = load_examples(data, split)
     records = load_categories(data)
-    kinds = category_statistics(records, load_examples(data)) if records else None
-    return statistics(examples), kinds
+    everything = examples if split == "all" or not records else load_examples(data)
+    return statistics(examples), category_statistics(records, everything) if records else None
 
 
 def tables(found: Statistics, categories: CategoryStatistics | None) -> list[Table]:

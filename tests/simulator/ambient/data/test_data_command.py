@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from simulator import datasets
-from simulator.ambient.data import load_categories, load_examples
+from simulator.ambient.data import load_categories, load_examples, read_examples
 from simulator.ambient.data_command import add_ambient, check_files, find_files, register
+from simulator.ambient.rows import EXAMPLE_FIELDS
 from simulator.errors import InputError
 
 Rows = dict[str, dict[str, Any]]
@@ -208,8 +211,15 @@ def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write
     folder = write("seed2.json", json.dumps({"em": 0.5, "f1": 1, "group_em": 1})).parent
     added = register(folder, "mine", partial=True)
     # Row 2_c is faulty in dev, so that it is in neither split any more.
-    assert added.dataset.details["rows left out"] == 4
-    assert added.dataset.details["examples"] == 3
+    assert added.dataset.details == {
+        "examples": 3,
+        "dev": 1,
+        "test": 2,
+        "ambiguous": 2,
+        "files of scores of a training": 1,
+        "rows left out": 3,
+        "files left out": 1,
+    }
     assert [one.id for one in load_examples("mine")] == ["1", "3", "4"]
     assert [one.id for one in load_examples("mine", "test")] == ["3", "4"]
     assert not (added.dataset.folder / "seed1.json").exists()
@@ -227,3 +237,40 @@ def test_where_no_good_example_is_there_is_nothing_to_register(
         register(path, "mine", partial=True)
     assert datasets.list_all() == ()
     assert not os.listdir(own_home / "data")
+
+
+values = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.sampled_from(["neutral", "[]"])
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(), inner, max_size=2)),
+    max_leaves=4,
+)
+SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SETTINGS
+@given(st.sampled_from(["1", "2_c", "3", "4"]), st.sampled_from(EXAMPLE_FIELDS), values, st.booleans())
+def test_no_row_is_so_bad_that_it_is_not_told(
+    rows: Rows, write: Write, id: str, field: str, value: Any, inner: bool
+) -> None:
+    row = json.loads(json.dumps(rows[id]))
+    target = row["disambiguations"][0] if inner and row.get("disambiguations") else row
+    target[field] = value
+    path = write("a.jsonl", rows["1"] if id != "1" else rows["3"], json.dumps(row))
+    errors = [fault for fault in check_files([path]) if fault.severity == "error"]
+    assert all((fault.line, fault.file) == (2, str(path)) for fault in errors)
+    assert len(read_examples(path).examples) == 2 - bool(errors)
+
+
+@SETTINGS
+@given(st.binary(max_size=80), st.integers(0, 400))
+def test_no_bytes_are_so_bad_that_they_are_not_told(
+    rows: Rows, write: Write, junk: bytes, place: int
+) -> None:
+    path = write("a.jsonl", *rows.values())
+    content = path.read_bytes()
+    path.write_bytes(content[:place] + junk + content[place:])
+    faults = check_files([path])
+    assert all(fault.file == str(path) for fault in faults)
+    assert len(read_examples(path).examples) >= 1

@@ -136,7 +136,7 @@ def test_what_is_not_the_published_set_differs_from_it() -> None:
 
 
 def percent(share: Interval | None) -> float:
-    return round(100 * value(share)[0], 1)
+    return float(round(100 * value(share)[0], 1))
 
 
 def test_the_published_numbers(published: Path, checks: Checks) -> None:
@@ -234,8 +234,6 @@ def test_beside_published_numbers_stand_those_of_the_paper(published: Path) -> N
     assert ["pragmatic", "47", "44.8", "[36.3,", "54.2]", "44.8"] in printed
     assert ["EN", "330", "20.1", "330"] in printed
     assert not any("paper" in line[:-1] for line in printed)
-    part = run("--data", str(published), "--split", "dev")
-    assert "1545" not in part
 
 
 def test_the_command_prints_json(rows: Rows, write: Write) -> None:
