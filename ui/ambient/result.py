@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import SIDES, Label, Side
-from simulator.ambient.views import Replay, ReplayCandidate
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate
 from simulator.ambient.word_diff import Piece, word_diff
-from ui.ambient.stages import SHOWN, STEPS
+from ui.ambient.stages import SHOWN, steps
 from ui.i18n import Strings
 from ui.render.frame import Frame, RoomLink
 from ui.study.pages import Here, session_page
@@ -72,8 +73,9 @@ class Story:
 
 def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
     """The last page: in a study thanks, the next set or the code; in free play the result; or both."""
+    view = cast(ParticipantView, here.view)
     told = story(frame.texts, replay) if replay is not None else None
-    return session_page("ambient/done", frame, link, here, STEPS, story=told)
+    return session_page("ambient/done", frame, link, here, steps(view), story=told)
 
 
 def story(texts: Strings, replay: Replay) -> Story:

@@ -28,7 +28,6 @@ STEPS: Final[Mapping[str, str]] = {
     "relabel": "task",
     "annotate": "task",
     "true_false": "task",
-    "done": "done",
 }
 """The step of a study that each stage is part of."""
 
@@ -80,11 +79,20 @@ def progress(view: ParticipantView) -> Progress | None:
     return Progress("step", view.done - (view.total - own) + 1, own) if own > 1 else None
 
 
+def tested(view: ParticipantView) -> bool:
+    """Whether questions stand in front of the task, which show who qualifies."""
+    own = _OWN_STEPS.get(view.task)
+    return own is not None and view.total > own
+
+
+def steps(view: ParticipantView) -> Mapping[str, str]:
+    """`STEPS` as far as there are such in the episode."""
+    return {stage: step for stage, step in STEPS.items() if step != "qualification" or tested(view)}
+
+
 def points(view: ParticipantView) -> tuple[str, ...]:
     """What the instructions say."""
-    own = _OWN_STEPS.get(view.task)
-    test = ("qualification",) if own is not None and view.total > own else ()
-    return (*test, *_POINTS[view.task]) if view.task in _POINTS else ()
+    return (*(("qualification",) if tested(view) else ()), *_POINTS[view.task])
 
 
 def earlier(texts: Strings, view: ParticipantView) -> tuple[Said, ...]:
@@ -152,7 +160,7 @@ def stage_page(frame: Frame, link: RoomLink, here: Here) -> str:
         frame,
         link,
         here,
-        STEPS,
+        steps(view),
         name=stage,
         progress=progress(view),
         earlier=earlier(frame.texts, view),

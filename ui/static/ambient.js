@@ -50,7 +50,7 @@
     if (kind === "same") return [text];
     const piece = document.createElement(MARKS[kind]);
     piece.append(hidden(`${said} `), text.trimEnd());
-    return [piece, " "];
+    return [piece, text.slice(text.trimEnd().length) || (kind === "removed" ? " " : "")];
   }
 
   function hidden(text) {
