@@ -26,6 +26,9 @@ from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.ambibench.ports import ROOM as AMBIBENCH
 from ui.ambibench.ports import Sessions as AmbiBenchSessions
+from ui.ambient.actions import AmbientActions
+from ui.ambient.ports import ROOM as AMBIENT
+from ui.ambient.ports import Sessions as AmbientSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
@@ -49,6 +52,7 @@ STYLES = (
     "study.css",
     "ambibench.css",
     "ambibench-result.css",
+    "ambient.css",
 )
 SCRIPTS = (
     "askback.js",
@@ -59,6 +63,7 @@ SCRIPTS = (
     "household.js",
     "study.js",
     "ambibench.js",
+    "ambient.js",
 )
 
 
@@ -81,6 +86,7 @@ def create_server(
     home: Path,
     household: HouseholdSessions | None = None,
     ambibench: AmbiBenchSessions | None = None,
+    ambient: AmbientSessions | None = None,
     mounts: Sequence[Mount] = (),
 ) -> FastAPI:
     """The whole web app.
@@ -90,7 +96,11 @@ def create_server(
         home: the data home; the secret that signs links lives there.
         household: the episodes of HandMeThat with people in them; None to do without.
         ambibench: the episodes and studies of AmbiBench with people in them; None to do without.
+        ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
+
+    Raises:
+        InputError: if two benchmarks have a study of the same id.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
@@ -100,6 +110,8 @@ def create_server(
         rooms[HANDMETHAT] = HouseholdActions(household, signer)
     if ambibench is not None:
         rooms[AMBIBENCH] = AmbiBenchActions(ambibench)
+    if ambient is not None:
+        rooms[AMBIENT] = AmbientActions(ambient)
     actions = Actions(sessions, signer, research, rooms)
     _add_routes(app, actions)
     for mount in mounts:
