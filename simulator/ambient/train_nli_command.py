@@ -15,7 +15,7 @@ from simulator.ambient.nli.config import EPOCHS, SEEDS, TrainConfig
 from simulator.ambient.nli.families import Family
 from simulator.ambient.nli.metrics import seeds_summary
 from simulator.ambient.nli.reading import BATCH, MAX_LENGTH
-from simulator.ambient.nli.table import Model, table_5, table_11
+from simulator.ambient.nli.table import Model, table_5_short, table_11
 from simulator.ambient.nli.thresholds import Pairs
 from simulator.ambient.nli.training_data import TrainingPair, read_training
 from simulator.ambient.records import SeedRecord
@@ -114,7 +114,7 @@ def train_ambient_nli(
 
     records = train_seeds(material, config, wanted, out, bar=bar, told=told)
     model = Model(name=out.resolve().name, seeds=seeds_summary(records))
-    for table in (table_5([model]), table_11([model])):
+    for table in (table_5_short([model]), table_11([model])):
         console.print(table.to_text())
     console.print(f"[dim]folder[/dim] {out}", highlight=False)
 

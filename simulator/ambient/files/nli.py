@@ -270,3 +270,9 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def seed_of_folder(folder: Path) -> int | None:
+    """The seed in the name of a folder such as ``seed42``; None for any other."""
+    named = _SEED.fullmatch(f"{folder.name}.json")
+    return int(named[1]) if named else None

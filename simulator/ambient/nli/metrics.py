@@ -6,7 +6,7 @@ one that is neither predicted nor in any gold set, as it is in the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final, NamedTuple
@@ -18,9 +18,10 @@ from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.nli.thresholds import Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.stats import Interval, bootstrap
+from simulator.stats import LEVEL, Interval
 
 RESAMPLES: Final = 1000
+Floats = npt.NDArray[np.float64]
 RANDOM_SET: Final = 1 / len(LABEL_SETS)
 """Exact match of a set drawn at random."""
 CONSTANTS: Final[tuple[LabelSet, ...]] = (
@@ -93,23 +94,21 @@ def nli_measures(records: Sequence[NliRecord], *, seed: int = 0, resamples: int 
     exact = np.array([record.predicted == record.gold for record in records], dtype=float)
     groups = [_group_exact(record) for record in records]
     known = [one for one in groups if one is not None]
-
-    def interval(statistic: Callable[[npt.NDArray[np.intp]], float]) -> Interval:
-        return bootstrap(len(records), statistic, seed=seed, resamples=resamples)
-
-    def mean_of(values: npt.NDArray[np.float64]) -> Interval:
-        return interval(lambda picks: float(values[picks].mean()))
-
+    complete = len(known) == len(records)
+    columns = np.column_stack([exact, *([known] if complete else []), counts.reshape(len(records), -1)])
+    sums = _resampled(columns, seed, resamples)
+    wide = 1 + complete
+    shares = sums[:, :wide] / len(records)
+    by_label = _f1_of_sums(sums[:, wide:].reshape(len(sums), len(LABELS), 2))
     return NliMeasures(
         n=len(records),
         empty=sum(not record.predicted for record in records),
-        em=mean_of(exact),
-        f1=interval(lambda picks: float(_f1(counts[picks]).mean())),
+        em=_interval(shares[:, 0], len(records)),
+        f1=_interval(by_label.mean(axis=1), len(records)),
         f1_by_label={
-            label: interval(lambda picks, at=place: float(_f1(counts[picks])[at]))  # type: ignore[misc]
-            for place, label in enumerate(LABELS)
+            label: _interval(by_label[:, place], len(records)) for place, label in enumerate(LABELS)
         },
-        group_em=mean_of(np.array(known, dtype=float)) if len(known) == len(records) else None,
+        group_em=_interval(shares[:, 1], len(records)) if complete else None,
     )
 
 
@@ -211,15 +210,32 @@ def _group_exact(record: NliRecord) -> bool | None:
     return record.predicted == record.gold and all(right)
 
 
-def _counts(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> npt.NDArray[np.float64]:
+def _counts(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> Floats:
     """Per example and label: whether it is a hit, and how often it is predicted or gold (0 to 2)."""
     given = np.array([[label in one for label in LABELS] for one in predicted], dtype=float)
     truth = np.array([[label in one for label in LABELS] for one in gold], dtype=float)
     return np.stack([given * truth, given + truth], axis=-1)
 
 
-def _f1(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _f1(counts: Floats) -> Floats:
     """F1 of each label from `_counts` of some examples."""
-    hits, both = counts.sum(axis=0).T
-    found: npt.NDArray[np.float64] = 2 * hits / np.maximum(both, 1)
+    return _f1_of_sums(counts.sum(axis=0))
+
+
+def _f1_of_sums(sums: Floats) -> Floats:
+    """F1 from sums of `_counts`, shape (…, 2) -> (…)."""
+    found: Floats = 2 * sums[..., 0] / np.maximum(sums[..., 1], 1)
     return found
+
+
+def _resampled(columns: Floats, seed: int, resamples: int) -> Floats:
+    """Sums of columns over all rows, then over as many rows drawn with replacement, so many times."""
+    generator = np.random.default_rng(seed)
+    drawn = (generator.integers(0, len(columns), size=len(columns)) for _ in range(resamples))
+    return np.array([columns.sum(axis=0), *(columns[picks].sum(axis=0) for picks in drawn)])
+
+
+def _interval(values: Floats, n: int) -> Interval:
+    """The first value, between quantiles of the others."""
+    low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(values[0]), float(low), float(high), n)

@@ -40,12 +40,14 @@ class Model:
     """A row of the tables: a model over its seeds, or what one training of it, or a constant, predicts.
 
     Attributes:
+        folder: what the published results would call the model; default: `name`.
         seeds: means over seeds; None if there is nothing but predictions.
         measures: of predictions, with intervals over examples.
         threshold: with which the predictions were made, where `seeds` says nothing.
     """
 
     name: str
+    folder: str = ""
     seeds: SeedsSummary | None = None
     measures: NliMeasures | None = None
     threshold: Threshold = None
@@ -70,9 +72,31 @@ def table_5(models: Sequence[Model]) -> Table:
     """
     printed = any(_printed(model) for model in models)
     columns = ["model", "runs", *_MEASURES, *([f"paper {name}" for name in _MEASURES] if printed else [])]
-    rows = [_row_5(model)[: len(columns)] for model in models]
+    rows = [
+        [*_own(model, True), *(_spread(one, 1) for one in _printed(model) or (None, None, None))]
+        for model in models
+    ]
     title = "Table 5: label sets, in %; mean (sd) over runs, or value [95 % interval over examples]"
-    return Table(columns, rows, title)
+    return Table(columns, [row[: len(columns)] for row in rows], title)
+
+
+def table_5_short(models: Sequence[Model]) -> Table:
+    """Table 5 for a terminal: without intervals, the paper's means in one column."""
+    rows: list[list[Cell]] = []
+    for model in models:
+        printed = [f"{one.mean:.1f}" for one in _printed(model) or () if one]
+        rows.append([*_own(model, False), "/".join(printed) or None])
+    return Table(["model", "runs", *_MEASURES, "paper"], rows, "Table 5: label sets, in %; (sd) over runs")
+
+
+def table_intervals(models: Sequence[Model]) -> Table:
+    """The 95 % intervals over examples, of models with predictions, in per cent."""
+    some = [(model, model.measures) for model in models if model.measures is not None]
+    rows: list[list[Cell]] = [
+        [model.name, _interval(found.em), _interval(found.f1), _interval(found.group_em)]
+        for model, found in some
+    ]
+    return Table(["model", *_MEASURES], rows, "95 % intervals over examples, in %")
 
 
 def table_5_long(models: Sequence[Model]) -> Table:
@@ -87,11 +111,20 @@ def table_5_long(models: Sequence[Model]) -> Table:
     return Table([Column(name, 4) for name in columns], [_row_long(model) for model in models], "Table 5")
 
 
+def table_by_label(models: Sequence[Model]) -> Table:
+    """F1 of each label with its interval, of models with predictions, in per cent."""
+    some = [(model, model.measures) for model in models if model.measures is not None]
+    rows: list[list[Cell]] = [
+        [model.name, *(_interval(found.f1_by_label[label]) for label in LABELS)] for model, found in some
+    ]
+    return Table(["model", *LABELS], rows, "F1 by label, in %, with 95 % intervals over examples")
+
+
 def table_11(models: Sequence[Model]) -> Table:
     """Table 11: thresholds, the median over seeds; of intervals each end's."""
     rows: list[list[Cell]] = []
     for model in models:
-        paper = paper_row(model.name)
+        paper = paper_row(model.folder or model.name)
         own = threshold_text(_threshold(model))
         printed = threshold_text(paper.threshold) if paper else None
         if own or printed:
@@ -122,23 +155,22 @@ def threshold_text(threshold: Threshold) -> str | None:
     return f"{threshold:.2f}"
 
 
-def _row_5(model: Model) -> list[Cell]:
+def _own(model: Model, intervals: bool) -> list[Cell]:
     own: list[Cell]
     if model.seeds is not None:
         found = model.seeds
         own = [len(found.seeds), *(_spread(one, 100) for one in (found.em, found.f1, found.group_em))]
     elif model.measures is not None:
         some = model.measures
-        own = [None, _interval(some.em), _interval(some.f1), _interval(some.group_em)]
+        own = [None, *(_interval(one, intervals) for one in (some.em, some.f1, some.group_em))]
     else:
         own = [None, f"{_PER_CENT * RANDOM_SET:.1f}", None, None]
-    printed = _printed(model) or (None, None, None)
-    return [model.name, *own, *(_spread(one, 1) for one in printed)]
+    return [model.name, *own]
 
 
 def _printed(model: Model) -> tuple[Spread | None, ...] | None:
     """Exact match, F1 and group exact match of a model in the paper; None if it prints none."""
-    paper = paper_row(model.name)
+    paper = paper_row(model.folder or model.name)
     return (paper.em, paper.f1, paper.group_em) if paper and paper.em else None
 
 
@@ -172,9 +204,11 @@ def _spread(one: Spread | None, times: float) -> Cell:
     return f"{times * one.mean:.1f}{sd}"
 
 
-def _interval(one: Interval | None) -> Cell:
+def _interval(one: Interval | None, ends: bool = True) -> Cell:
     if one is None:
         return None
+    if not ends:
+        return f"{_PER_CENT * one.value:.1f}"
     value, low, high = (f"{_PER_CENT * number:.1f}" for number in one[:3])
     return f"{value} [{low}, {high}]"
 

@@ -1,0 +1,105 @@
+"""`askback score ambient-nli`: results of multilabel inference from files, tables 5 and 11 (spec 9, 11)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from simulator.ambient.data import BUILTIN, load_examples
+from simulator.ambient.examples import Example
+from simulator.ambient.nli.metrics import constant_baselines
+from simulator.ambient.nli.results import Results, read_results
+from simulator.ambient.nli.table import (
+    baseline_rows,
+    random_row,
+    table_5,
+    table_5_long,
+    table_5_short,
+    table_11,
+    table_by_label,
+    table_intervals,
+)
+from simulator.ambient.nli.thresholds import Pairs
+from simulator.errors import InputError
+from simulator.figures import Table
+
+
+def score_ambient_nli(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="predictions.jsonl, seed42.json, folders of them or of dev_logits.jsonl, test_logits.jsonl"
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="data the results are of: gold labels where files have none (default: builtin), baselines"
+        ),
+    ] = None,
+    pairs: Annotated[
+        Pairs, typer.Option(help="regression: which intervals are tried: all, or as the reference does")
+    ] = "all",
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV, with every digit")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX, in the paper's shape")] = False,
+) -> None:
+    """Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing is scored."""
+    if as_json + as_csv + as_latex > 1:
+        raise InputError("take one of --json, --csv and --latex")
+
+    def examples() -> Sequence[Example]:
+        return load_examples(data or BUILTIN)
+
+    found = read_results(paths, examples, pairs)
+    if data is not None and not found.gold:
+        found.gold = tuple(example.labels for example in load_examples(data, split="test"))
+    if found.models:
+        found.models += [random_row(), *(baseline_rows(constant_baselines(found.gold)) if found.gold else [])]
+    if as_json:
+        typer.echo(_json(found))
+    elif as_csv:
+        typer.echo(table_5_long(found.models).to_csv(), nl=False)
+    elif as_latex:
+        typer.echo("\n".join(table.to_latex() for table in _tables(found, terminal=False)), nl=False)
+    else:
+        _print(found)
+    errors = Console(stderr=True)
+    for problem in found.problems:
+        errors.print(problem, highlight=False, markup=False, style="yellow", soft_wrap=True)
+    if not found.models:
+        raise typer.Exit(1)
+
+
+def _tables(found: Results, *, terminal: bool) -> list[Table]:
+    models = found.models
+    first = [table_5_short(models), table_intervals(models)] if terminal else [table_5(models)]
+    return [table for table in (*first, table_by_label(models), table_11(models)) if table.rows]
+
+
+def _print(found: Results) -> None:
+    console = Console()
+    for table in _tables(found, terminal=True) if found.models else []:
+        console.print(table.to_text())
+        console.print()
+    for model in found.models:
+        if model.folder and model.measures is not None:
+            some = model.measures
+            console.print(f"{model.name}: {some.n} examples, {some.empty} with an empty set", highlight=False)
+    for check in found.checks:
+        console.print(check, highlight=False, markup=False, soft_wrap=True)
+
+
+def _json(found: Results) -> str:
+    plain = {
+        "table_5": json.loads(table_5_long(found.models).to_json()),
+        "table_11": json.loads(table_11(found.models).to_json()),
+        "checks": found.checks,
+        "problems": found.problems,
+    }
+    return json.dumps(plain, ensure_ascii=False, indent=1)

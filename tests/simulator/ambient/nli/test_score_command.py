@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from simulator.ambient.files.nli import PairScores, read_seed, write_logits, write_seed
+from simulator.ambient.nli.table import paper_rows
+from simulator.ambient.records import SeedRecord
+from simulator.ambient.score_nli_command import score_ambient_nli
+from simulator.errors import InputError
+
+E, N = frozenset({"entailment"}), frozenset({"neutral"})
+
+
+def score(*words):
+    app = typer.Typer()
+    app.command()(score_ambient_nli)
+    return CliRunner().invoke(
+        app, [*map(str, words)], catch_exceptions=False, env={"COLUMNS": "200", "NO_COLOR": "1"}
+    )
+
+
+def pair(id, number, scores, labels):
+    return PairScores(
+        id=id, pair=number, premise="It rains.", hypothesis=f"It pours {id}.", scores=scores, labels=labels
+    )
+
+
+def logits(folder, test=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    dev = [pair("1", 0, (-3.0, 2.0, -1.0), E), pair("2", 0, (-3.0, 1.0, 3.0), E | N)]
+    test = test or [
+        pair("3", 0, (-3.0, 2.0, 1.0), E | N),
+        pair("3", 1, (-3.0, 2.0, -1.0), E),
+        pair("3", 2, (-3.0, -1.5, 1.5), N),
+        pair("4", 0, (-3.0, 2.0, 1.0), N),
+    ]
+    write_logits(folder / "dev_logits.jsonl", dev)
+    write_logits(folder / "test_logits.jsonl", test)
+    return folder
+
+
+def rows_of(output):
+    return {row["model"]: row for row in json.loads(output)["table_5"]["rows"]}
+
+
+def test_published_folders_give_the_tables(published):
+    found = score(published)
+    assert found.exit_code == 0
+    assert "roberta-large-wanli-set: 1545 examples, 0 with an empty set" in found.output
+    for cells in (
+        ("roberta-large-mnli", "5", "25.3 (1.8)", "68.0 (0.9)", "4.0 (2.5)"),
+        ("roberta-large-wanli", "5", "30.8 (3.8)", "71.4 (0.3)", "10.1 (7.9)"),
+        ("binary_models", "5", "37.6 (3.1)", "72.3 (0.6)", "20.0 (6.2)"),
+        ("roberta-large-wanli-set", "43.4", "70.6", "43.6/70.7/37.8"),
+        ("roberta-large-wanli-set", "43.4 [41.2, 45.8]", "70.6 [69.0, 72.3]"),
+        ("random set (1/7)", "14.3"),
+        ("roberta-large-mnli", "-2.68", "-2.68"),
+        ("binary_models", "-2.22"),
+    ):
+        joined = "  ".join(cells)
+        lines = ["  ".join(line.split("  ")) for line in found.output.splitlines()]
+        assert any(_in_order(line, cells) for line in lines), joined
+    assert "always N " in found.output and "always E+N+C" in found.output
+
+
+def _in_order(line, cells):
+    at = 0
+    for cell in cells:
+        at = line.find(cell, at)
+        if at < 0:
+            return False
+        at += len(cell)
+    return True
+
+
+def test_json_and_csv_have_every_digit(published):
+    rows = rows_of(score(published, "--json").output)
+    summed = [read_seed(published / "binary_models" / f"seed{seed}.json").em for seed in (42, 43, 44, 45, 46)]
+    assert rows["binary_models"]["em_mean"] == pytest.approx(sum(summed) / 5, abs=1e-12)
+    assert rows["roberta-large-wanli-set"]["em"]["n"] == 1545
+    assert rows["roberta-large-wanli-set"]["paper_em_mean"] == pytest.approx(0.436)
+    table = list(csv.DictReader(io.StringIO(score(published, "--csv").output)))
+    assert float(table[0]["em_sd"]) == rows["binary_models"]["em_sd"]
+    latex = score(published, "--latex").output
+    assert r"37.6 (3.1) & 72.3 (0.6)" in latex
+    assert r"43.4 [41.2, 45.8] & 70.6 [69.0, 72.3] & -- & 43.6 (0.8) & 70.7 (0.2)" in latex
+
+
+def test_logits_of_dev_tune_and_those_of_test_are_scored(tmp_path):
+    found = score(logits(tmp_path / "mine"), "--json")
+    row = rows_of(found.output)["mine"]
+    # Above -1 lie: E alone, both, on dev; so on test both of 3 and of 4.
+    assert (row["em"]["value"], row["group_em"]["value"], row["examples"]) == (0.5, 0.5, 2)
+    tables = json.loads(found.output)
+    assert tables["table_11"]["rows"] == [{"model": "mine", "threshold": "-1.00", "paper": None}]
+    assert rows_of(found.output)["always N"]["em"]["value"] == 0.5
+
+
+def test_stored_scores_are_compared_with_those_of_the_logits(tmp_path):
+    right = SeedRecord(model="m", seed=42, em=0.5, f1=(0 + 2 / 3 + 1) / 3, group_em=0.5, threshold=-1.0)
+    write_seed(tmp_path / "m", right)
+    logits(tmp_path / "m" / "seed42")
+    write_seed(tmp_path / "m", SeedRecord(model="m", seed=43, em=0.75, f1=0.5, group_em=0.5, threshold=-2))
+    logits(tmp_path / "m" / "seed43")
+    checks = json.loads(score(tmp_path / "m", "--json").output)["checks"]
+    assert checks[0] == "m, seed 42: agrees with its logits"
+    assert checks[1].startswith("m, seed 43: em is stored as 0.75, but is 0.5; f1 is stored as 0.5")
+    assert checks[1].endswith("threshold 1 is stored as -2, but is -1")
+
+
+def test_without_stored_scores_those_of_the_logits_are_summed_up(tmp_path):
+    logits(tmp_path / "m" / "seed42")
+    logits(tmp_path / "m" / "seed43", [pair("4", 0, (-3.0, -2.0, 1.0), N)])
+    row = rows_of(score(tmp_path, "--json").output)["m"]
+    assert (row["runs"], row["em_mean"]) == (2, 0.75)
+    assert row["em_sd"] == pytest.approx(0.5**0.5 / 2)
+
+
+def test_predictions_are_told_whose_seed_they_are(published, tmp_path):
+    folder = tmp_path / "roberta-large-wanli-set"
+    shutil.copytree(published / "roberta-large-wanli-set", folder)
+    rows = rows_of(score(folder, "--json").output)
+    em, f1 = rows[folder.name]["em"]["value"], rows[folder.name]["f1"]["value"]
+    write_seed(folder, SeedRecord(model="x", seed=42, em=em, f1=f1, group_em=0.3))
+    write_seed(folder, SeedRecord(model="x", seed=43, em=0.4, f1=f1, group_em=0.3))
+    found = score(folder, "--json").output
+    assert json.loads(found)["checks"] == [f"{folder / 'predictions.jsonl'}: is that of seed 42"]
+    shown = rows_of(found)
+    assert shown[folder.name]["runs"] == 2
+    assert shown[f"{folder.name}: predictions"]["paper_em_mean"] == pytest.approx(0.436)
+
+
+def test_bad_files_are_named_and_the_rest_is_scored(tmp_path):
+    write_seed(tmp_path / "m", SeedRecord(model="m", seed=42, em=0.5, f1=0.5, group_em=0.5))
+    (tmp_path / "m" / "seed43.json").write_text("{", encoding="utf-8")
+    good = '{"id": 1, "premise": "a", "hypothesis": "b", "labels": "neutral", "prediction": "neutral"}\n'
+    (tmp_path / "mine.jsonl").write_text(good + '{"id": 2}\n', encoding="utf-8")
+    gapped = [pair("4", 0, (0.0, 0.0, 1.0), N), pair("4", 2, (0.0, 0.0, 1.0), N)]
+    logits(tmp_path / "gap", gapped)
+    (tmp_path / "empty").mkdir()
+    names = ("m", "mine.jsonl", "gap", "empty", "gap/dev_logits.jsonl", "nowhere.jsonl")
+    found = score(*(tmp_path / name for name in names), "--json")
+    assert found.exit_code == 0
+    told = json.loads(found.stdout)
+    assert {row["model"] for row in told["table_5"]["rows"]} >= {"m", "mine"}
+    for part in (
+        "seed43.json: is not JSON",
+        "mine.jsonl:2: task 2: premise is missing",
+        "gap: example 4: pairs [0, 2]",
+        "empty: no results in it",
+        "dev and test belong together",
+        "nowhere.jsonl: cannot be read",
+    ):
+        assert any(part in problem for problem in told["problems"]), (part, told["problems"])
+        assert part in found.stderr
+
+
+def test_where_nothing_is_scored_the_exit_code_says_so(tmp_path):
+    found = score(tmp_path)
+    assert found.exit_code == 1
+    assert "no results in it" in found.stderr
+
+
+def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
+    from simulator.ambient.data import load_examples
+    from simulator.ambient.nli.scoring import example_pairs, with_scores
+
+    folder = tmp_path / "m"
+    folder.mkdir()
+    for split in ("dev", "test"):
+        pairs = example_pairs(load_examples(str(ambient), split))
+        scores = [(float("never" in one.hypothesis), 0.5, 0.25) for one in pairs]
+        bare = [
+            PairScores(id=row.id, pair=row.pair, premise=row.premise, hypothesis=row.hypothesis, scores=one)
+            for row, one in zip(pairs, scores, strict=True)
+        ]
+        write_logits(folder / f"{split}_logits.jsonl", bare)
+        write_logits(tmp_path / "with" / f"{split}_logits.jsonl", with_scores(pairs, scores))
+    bare, labelled = score(folder, "--data", ambient, "--json"), score(tmp_path / "with", "--json")
+    one, two = rows_of(bare.stdout)["m"], rows_of(labelled.stdout)["with"]
+    assert {**one, "model": ""} == {**two, "model": ""}
+    other = score(folder, "--json")
+    assert other.exit_code == 1 and "name the data it is of with --data" in other.stderr
+
+
+def test_data_give_baselines_where_there_are_only_seeds(tmp_path, ambient):
+    write_seed(tmp_path / "m", SeedRecord(model="m", seed=42, em=0.5, f1=0.5, group_em=0.5))
+    assert "always N" not in score(tmp_path / "m").output
+    row = rows_of(score(tmp_path / "m", "--data", ambient, "--json").output)["always N"]
+    assert row["em"]["n"] == 18
+
+
+def test_one_form_at_a_time(tmp_path):
+    with pytest.raises(InputError, match="take one of --json, --csv and --latex"):
+        score(tmp_path, "--json", "--csv")
+
+
+def test_the_papers_values_are_those_of_the_specification():
+    printed = {row.title: (row.em, row.f1, row.group_em) for row in paper_rows() if row.em}
+    assert len(printed) == 6 and len(paper_rows()) == 9
+    assert printed["multi-label WANLI"] == ((35.1, 3.0), (72.5, 0.3), (19.1, 4.8))
+    thresholds = {row.title: row.threshold for row in paper_rows()}
+    assert thresholds["multi-label WANLI"] == -1.97
+    assert thresholds["Uncertain NLI"]["contradiction"] == (0.03, 0.71)
