@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
@@ -48,7 +48,10 @@ _StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of 
 @study_app.command("list")
 def list_studies(log: LogOption = None) -> None:
     """The built-in studies, and how many people have completed each."""
-    table = Table("study", "title", "wanted", "completed", "under way")
+    # A name is what one types next: it is never cut.
+    table = Table(
+        Column("study", no_wrap=True, min_width=_widest()), "title", "wanted", "completed", "under way"
+    )
     for room in ROOMS.values():
         for study in room.builtin():
             found = _with_desk(study, log, lambda desk, reader: desk.progress())
@@ -103,6 +106,10 @@ def find_study(name: str) -> Study:
     if study.benchmark not in ROOMS:
         raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(ROOMS)} does.")
     return study
+
+
+def _widest() -> int:
+    return max(len(study.id) for room in ROOMS.values() for study in room.builtin())
 
 
 def _with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
