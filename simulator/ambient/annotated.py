@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from logs import LogReader, Played
+from logs import LogReader
 from simulator.ambient.annotation_rules import read_annotation
 from simulator.ambient.examples import Example
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.linguists import WorkerAnnotation
-from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.rows import BENCHMARK, item_from_row
+from simulator.ambient.trial_log import Played, played_of
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 
@@ -60,28 +60,21 @@ class Annotated:
 def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
     """The examples of a run by key, in the order in which they were first given to somebody.
 
-    Forms of completed episodes count, of one person on one example the newest; whoever has been erased said
-    nothing.
+    Forms count as in `trial_log.linguist_records`, but of one person on one example the newest alone.
 
     Raises:
-        InputError: if it is no run of this task.
+        InputError: if the run has no such examples.
         NotInLog: if there is no such run.
     """
-    if (benchmark := reader.run(run_id).benchmark) != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {benchmark}, not of {BENCHMARK}.")
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    found = {
-        key: Annotated(key=key, example=item.example)
-        for key, item in items.items()
-        if isinstance(item, AnnotateItem)
-    }
+    found: dict[str, Annotated] = {}
+    for row in reader.items(reader.run(run_id).id):
+        item = item_from_row(row) if row.benchmark == BENCHMARK else None
+        if isinstance(item, AnnotateItem):
+            found[row.hash] = Annotated(key=row.hash, example=item.example)
     if not found:
         raise InputError(f"{run_id} has no examples that linguists annotate: run the task annotate first.")
-    gone = reader.erased_participants()
-    for played in reader.turns_of_run(run_id, status="completed"):
-        one = found.get(played.episode.item_hash)
-        form = _form(played)
-        if one is not None and form is not None and played.episode.participant_id not in gone:
+    for played in played_of(reader, [run_id]):
+        if (one := found.get(played.episode.item_hash)) and (form := _form(played)):
             found[one.key] = replace(one, forms=(*_others(one, played), form))
     return found
 
@@ -102,15 +95,12 @@ def worker_forms(reader: LogReader, run_id: str) -> tuple[WorkerAnnotation, ...]
 
 
 def _form(played: Played) -> Form | None:
-    turn = next((one for one in reversed(played.turns) if one.payload.get("kind") == "annotate"), None)
+    turn = next((one for one in played.turns if one.payload.get("kind") == "annotate"), None)
     if turn is None:
         return None
-    episode = played.episode
+    annotation = read_annotation(turn.payload)
     return Form(
-        episode_id=episode.id,
-        worker=episode.participant_id or episode.seats.get(ANNOTATOR, ""),
-        annotation=read_annotation(turn.payload),
-        seconds=turn.seconds,
+        episode_id=played.episode.id, worker=played.annotator, annotation=annotation, seconds=turn.seconds
     )
 
 

@@ -150,7 +150,7 @@ def linguist_measures(
         discarded=len(records) - len(kept),
         annotations={size: sizes[size] for size in sorted(sizes)},
         twice=tuple(one.id for one in kept if len(set(one.workers)) < len(one.workers)),
-        workers=len({worker for one in records for worker in one.workers}),
+        workers=len({worker for one in records for worker in (*one.workers, *(one.discarded or {}))}),
         two=set_agreement([one.annotations for one in two], seed=seed),
         ambiguous=clustered_interval(several, _doubled(len(two)), seed=seed),
         alpha=alpha_interval([one.annotations for one in kept], masi_distance, seed=seed),
@@ -208,12 +208,12 @@ def worker_statistics(annotations: Sequence[WorkerAnnotation]) -> tuple[WorkerSt
 
 
 def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotation, ...]:
-    """The forms of which records are made; files do not tell how long they took."""
-    return tuple(
-        WorkerAnnotation(worker=worker, labels=labels, discarded=worker in (one.discarded or {}))
-        for one in records
-        for worker, labels in zip(one.workers, one.annotations, strict=True)
-    )
+    """The forms of which records are made, row by row; files do not tell how long they took."""
+    found = list[WorkerAnnotation]()
+    for one in records:
+        found += map(WorkerAnnotation, one.workers, one.annotations)
+        found += (WorkerAnnotation(worker, frozenset(), discarded=True) for worker in one.discarded or {})
+    return tuple(found)
 
 
 def _final(records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet], seed: int) -> FinalAgreement:

@@ -1,7 +1,7 @@
 """Files of linguists' annotations before anybody consolidated them (spec 3).
 
-Ours may have a field ``discarded`` more: who discarded the example, with the reason. Their annotation is then
-the empty text.
+Ours may have a field ``discarded`` more: who discarded the example, with the reason. They are not among the
+annotators of that row, of whom there may then be none.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def read_linguist_row(row: Row) -> LinguistRecord:
         Row({f"worker_ids[{place}]": one}, row.where).key(f"worker_ids[{place}]")
         for place, one in enumerate(row.list("worker_ids"))
     )
-    discarded = _discarded(row, workers)
+    discarded = _discarded(row)
     annotations = row.list("annotations", len(workers))
-    if not annotations:
+    if not annotations and not discarded:
         raise row.wrong("annotations", "is empty")
     return LinguistRecord(
         id=row.key("id"),
@@ -51,8 +51,8 @@ def read_linguist_row(row: Row) -> LinguistRecord:
         hypothesis=row.text("hypothesis"),
         workers=workers,
         annotations=tuple(
-            _set(Row({f"annotations[{place}]": one}, row.where), f"annotations[{place}]", worker in discarded)
-            for place, (worker, one) in enumerate(zip(workers, annotations, strict=True))
+            _set(Row({f"annotations[{place}]": one}, row.where), f"annotations[{place}]")
+            for place, one in enumerate(annotations)
         ),
         rewrites=tuple(_rewrites(row)),
         discarded=discarded or None,
@@ -88,22 +88,15 @@ def linguist_line(record: LinguistRecord) -> str:
     return json.dumps(data, separators=(",", ":"))
 
 
-def _set(row: Row, name: str, empty: bool) -> LabelSet:
-    labels = row.parsed(name, lambda text: parse_labels(text, SEPARATOR), row.text(name, empty=True))
-    if not labels and not empty:
-        raise row.wrong(name, "names no label")
-    return labels
+def _set(row: Row, name: str) -> LabelSet:
+    return row.parsed(name, lambda text: parse_labels(text, SEPARATOR), row.text(name))
 
 
-def _discarded(row: Row, workers: tuple[str, ...]) -> dict[str, str]:
+def _discarded(row: Row) -> dict[str, str]:
     if row.get("discarded") is None:
         return {}
     given = row.object("discarded")
-    found = {worker: given.text(worker) for worker in given.data}
-    for worker in found:
-        if worker not in workers:
-            raise row.wrong(f"discarded.{worker}", "is none of worker_ids")
-    return found
+    return {worker: given.text(worker) for worker in given.data}
 
 
 def _rewrites(row: Row) -> Iterator[Disambiguation]:

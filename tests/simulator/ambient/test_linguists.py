@@ -42,7 +42,7 @@ ALL = [
     *TWO,
     record("5", "N", "N", "E"),
     record("6", "CEN"),
-    replace(record("7", "C", "C"), discarded={"AB": "offensive"}),
+    replace(record("7", "C"), discarded={"GH": "offensive"}),
 ]
 FINALS = {id: labels(final) for id, final in {"1": "C", "2": "EN", "3": "CEN", "4": "N", "5": "N"}.items()}
 
@@ -72,7 +72,7 @@ def test_agreement_of_two() -> None:
 def test_which_rows_count() -> None:
     found = linguist_measures(ALL)
     assert (found.rows, found.discarded, found.annotations) == (7, 1, {1: 1, 2: 4, 3: 1})
-    assert (found.twice, found.workers) == (("4",), 3)
+    assert (found.twice, found.workers) == (("4",), 4)
     assert value(found.ambiguous) == pytest.approx(3 / 8)
     assert found.ambiguous is not None
     assert found.ambiguous.n == 8
@@ -153,8 +153,8 @@ def test_workers() -> None:
     assert worker_statistics([]) == ()
     singles = single_annotations([ALL[-1], TWO[1]])
     assert [(one.worker, one.discarded, len(one.labels)) for one in singles] == [
-        ("AB", True, 1),
-        ("CD", False, 1),
+        ("AB", False, 1),
+        ("GH", True, 0),
         ("AB", False, 2),
         ("CD", False, 1),
     ]

@@ -264,5 +264,5 @@ def test_other_runs_are_refused(desk: Any) -> None:
     with pytest.raises(InputError, match="no examples that linguists annotate"):
         flow(desk.reader, RUN)
     desk.put(Run(id="other", benchmark="clarq", setup="H2H", seed=0))
-    with pytest.raises(InputError, match="a run of clarq"):
+    with pytest.raises(InputError, match="other has no examples that linguists annotate"):
         flow(desk.reader, "other")
