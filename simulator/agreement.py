@@ -1,11 +1,12 @@
 """Agreement of several raters: Fleiss' kappa and Krippendorff's alpha, with bootstrap intervals.
 
 An interval resamples whole groups of what was rated (the rows of a file). Every statistic here is a function
-of sums over groups, so that no resample looks at a rating again: `resampled` draws the sums of all resamples,
-`kappa_of`, `alpha_of` and `ratio_of` make statistics of them, one per resample, `interval_of` an interval::
+of sums over groups, so no resample looks at a rating again, and any number of measures share one set of
+resamples::
 
-    columns = by_group(kappa_columns(counts), rows, len(rows))
-    interval_of(kappa_of(resampled(columns, seed=seed), raters), n=len(counts))
+    kappa = kappa_measure(tally(votes, LABELS), rows, len(records))
+    share = mean_measure(values, rows, len(records))
+    intervals({"kappa": kappa, "share": share}, seed=seed)
 
 An undefined statistic is NaN among arrays and None outside of them.
 
@@ -14,8 +15,8 @@ Sources: Fleiss 1971; Krippendorff 2011; Passonneau 2006 (MASI). `simulator.stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence, Set
-from typing import Final, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +26,25 @@ from simulator.stats import LEVEL, Interval
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
+Statistic = Callable[[Floats], Floats]
 
 RESAMPLES: Final = 1000
 # Of picks held at once, so that memory does not grow with the number of resamples.
 _AT_ONCE: Final = 4_000_000
+
+
+class Measure(NamedTuple):
+    """A statistic of sums.
+
+    Attributes:
+        columns: what is summed, shape (groups, columns).
+        statistic: of sums, shape (resamples, columns), one value each; NaN where it is undefined.
+        n: what `Interval.n` is to say.
+    """
+
+    columns: Floats
+    statistic: Statistic
+    n: int
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> float | None:
@@ -40,38 +56,17 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float | None:
     Raises:
         ValueError: if the raters of the subjects differ in number, or are fewer than two.
     """
-    data = np.asarray(counts, dtype=float)
-    if not data.size:
-        return None
-    return _or_none(kappa_of(kappa_columns(data).sum(axis=0), raters_of(data)))
+    return _value(kappa_measure(np.asarray(counts, dtype=float)))
 
 
-def fleiss_interval(
-    counts: npt.ArrayLike,
-    *,
-    groups: Sequence[int] | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Interval | None:
-    """Fleiss' kappa with its interval; `Interval.n` is the number of subjects.
-
-    Args:
-        counts: as for `fleiss_kappa`.
-        groups: the group of each subject, from 0; by default each is one of its own.
-        seed: of the resampling.
-        resamples: how many.
-
-    Returns:
-        None where kappa is undefined.
+def fleiss_interval(counts: npt.ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval | None:
+    """Fleiss' kappa with its interval over subjects; None where it is undefined.
 
     Raises:
         ValueError: as for `fleiss_kappa`.
     """
-    data = np.asarray(counts, dtype=float)
-    if not data.size:
-        return None
-    raters, columns = raters_of(data), by_group(kappa_columns(data), groups)
-    return interval_of(kappa_of(resampled(columns, seed=seed, resamples=resamples), raters), len(data))
+    measure = kappa_measure(np.asarray(counts, dtype=float))
+    return intervals({"kappa": measure}, seed=seed, resamples=resamples)["kappa"]
 
 
 def krippendorff_alpha(units: Sequence[Sequence[T]], distance: Distance[T]) -> float | None:
@@ -81,35 +76,14 @@ def krippendorff_alpha(units: Sequence[Sequence[T]], distance: Distance[T]) -> f
         units: the ratings of each unit, any number of them; a unit with fewer than two does not count.
         distance: of two ratings, 0 for equal ones; symmetric.
     """
-    columns, distances = alpha_columns(units, distance)
-    return _or_none(alpha_of(columns.sum(axis=0), distances)) if columns.size else None
+    return _value(alpha_measure(units, distance))
 
 
 def alpha_interval(
-    units: Sequence[Sequence[T]],
-    distance: Distance[T],
-    *,
-    groups: Sequence[int] | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    units: Sequence[Sequence[T]], distance: Distance[T], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval | None:
-    """Krippendorff's alpha with its interval; `Interval.n` is the number of units with two ratings or more.
-
-    Args:
-        units: as for `krippendorff_alpha`.
-        distance: likewise.
-        groups: the group of each unit, from 0; by default each is one of its own.
-        seed: of the resampling.
-        resamples: how many.
-
-    Returns:
-        None where alpha is undefined.
-    """
-    columns, distances = alpha_columns(units, distance)
-    if not columns.size:
-        return None
-    drawn = resampled(by_group(columns, groups), seed=seed, resamples=resamples)
-    return interval_of(alpha_of(drawn, distances), sum(len(unit) >= 2 for unit in units))
+    """Krippendorff's alpha with its interval over units; None where it is undefined."""
+    return intervals({"alpha": alpha_measure(units, distance)}, seed=seed, resamples=resamples)["alpha"]
 
 
 def nominal_distance(first: Hashable, second: Hashable) -> float:
@@ -153,84 +127,87 @@ def modal_raters(ratings: Sequence[Sequence[Hashable]]) -> int | None:
     return int(len(sizes) - 1 - np.argmax(sizes[::-1])) if sizes.any() else None
 
 
-def raters_of(counts: Floats) -> int:
-    """How many raters every subject has.
+def kappa_measure(counts: Floats, groups: Sequence[int] | None = None, number: int | None = None) -> Measure:
+    """Fleiss' kappa; its `n` is the number of subjects.
+
+    Args:
+        counts: shape (subjects, categories), how many raters chose the category.
+        groups: of each subject, from 0; by default each is one of its own.
+        number: of groups, where the last ones may have no subject.
 
     Raises:
-        ValueError: if they differ in number, or are fewer than two.
+        ValueError: if the raters of the subjects differ in number, or are fewer than two.
     """
+    if not len(counts):
+        return Measure(np.zeros((number or 0, 1)), _nowhere, 0)
     raters = counts.sum(axis=1)
-    if not len(raters) or (raters != raters[0]).any() or raters[0] < 2:
+    each = float(raters[0])
+    if (raters != each).any() or each < 2:
         raise ValueError(f"kappa needs one number of raters, two at least: {sorted(set(raters.tolist()))}")
-    return int(raters[0])
+    agreed = ((counts**2).sum(axis=1, keepdims=True) - each) / (each * (each - 1))
+    return Measure(_by_group(np.hstack([agreed, counts]), groups, number), _kappa(each), len(counts))
 
 
-def kappa_columns(counts: Floats) -> Floats:
-    """Per subject the share of pairs of raters who agree (P_i), and its counts: what kappa's sums are of."""
-    raters = counts.sum(axis=1, keepdims=True)
-    pairs = np.maximum(raters * (raters - 1), 1)
-    return np.hstack([((counts**2).sum(axis=1, keepdims=True) - raters) / pairs, counts])
+def alpha_measure(
+    units: Sequence[Sequence[T]],
+    distance: Distance[T],
+    groups: Sequence[int] | None = None,
+    number: int | None = None,
+) -> Measure:
+    """Krippendorff's alpha; its `n` is the number of units with two ratings or more.
 
-
-def kappa_of(sums: Floats, raters: int) -> Floats:
-    """Kappa of sums of `kappa_columns`, in the last axis; NaN where it is undefined."""
-    total = sums[..., 1:].sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        observed = sums[..., 0] * raters / total
-        chance = ((sums[..., 1:] / total[..., None]) ** 2).sum(axis=-1)
-        kappa: Floats = np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
-    return kappa
-
-
-def alpha_columns(units: Sequence[Sequence[T]], distance: Distance[T]) -> tuple[Floats, Floats]:
-    """What alpha's sums are of, and the distance of every two values.
-
-    Returns:
-        Per unit its observed disagreement (over ordered pairs of its ratings, divided by their number less
-        one) and how often it has each value, nothing for a unit with fewer than two ratings; then the matrix
-        of distances of the values in the order of their first appearance.
+    Args:
+        units: as for `krippendorff_alpha`.
+        distance: likewise.
+        groups: of each unit, from 0; by default each is one of its own.
+        number: of groups, where the last ones may have no unit.
     """
     values = tuple(dict.fromkeys(one for unit in units for one in unit))
     distances = np.array([distance(one, other) for one in values for other in values], dtype=float)
     distances = distances.reshape(len(values), len(values))
-    counts = tally(units, values) if values else np.zeros((len(units), 0))
+    counts = tally(units, values)
     size = counts.sum(axis=1, keepdims=True)
     counts = np.where(size >= 2, counts, 0)
-    disagreement = _quadratic(counts, distances)[:, None] / np.maximum(size - 1, 1)
-    return np.hstack([disagreement, counts]), distances
+    observed = _quadratic(counts, distances)[:, None] / np.maximum(size - 1, 1)
+    columns = _by_group(np.hstack([observed, counts]), groups, number)
+    return Measure(columns, _alpha(distances), int((size >= 2).sum()))
 
 
-def alpha_of(sums: Floats, distances: Floats) -> Floats:
-    """Alpha of sums of `alpha_columns`, in the last axis; NaN where it is undefined."""
-    counts = sums[..., 1:]
-    n = counts.sum(axis=-1)
-    expected = _quadratic(counts, distances)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        alpha: Floats = np.where(expected > 0, 1 - sums[..., 0] * (n - 1) / expected, np.nan)
-    return alpha
-
-
-def ratio_of(top: Floats, bottom: Floats) -> Floats:
-    """A mean, out of the sums of values and of weights; NaN where nothing was weighed."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: Floats = np.where(bottom > 0, top / bottom, np.nan)
-    return ratio
-
-
-def by_group(columns: Floats, groups: Sequence[int] | None, number: int | None = None) -> Floats:
-    """The sums of columns over the rows of each group, which are numbered from 0.
+def mean_measure(
+    values: Sequence[float], groups: Sequence[int] | None = None, number: int | None = None
+) -> Measure:
+    """The mean of values; `n` counts them.
 
     Args:
-        columns: shape (rows, columns).
-        groups: of each row; None leaves the rows as they are.
-        number: of groups, where the last ones may have no row.
+        values: any number.
+        groups: of each value, from 0; by default each is one of its own.
+        number: of groups, where the last ones may have no value.
     """
-    if groups is None:
-        return columns
-    of = np.asarray(groups, dtype=np.intp)
-    found = np.zeros((int(of.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
-    np.add.at(found, of, columns)
-    return found
+    columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
+    return Measure(_by_group(columns, groups, number), _mean, len(values))
+
+
+def intervals(
+    measures: Mapping[str, Measure], *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Interval | None]:
+    """Every measure with its interval, all of the same resamples of groups; None where one is undefined.
+
+    Resamples in which a measure is undefined are left out of its interval.
+
+    Args:
+        measures: by name; their columns have one number of rows.
+        seed: of the resampling.
+        resamples: how many.
+    """
+    parts = [measure.columns for measure in measures.values()]
+    if not parts or not len(parts[0]):
+        return dict.fromkeys(measures)
+    drawn = resampled(np.hstack(parts), seed=seed, resamples=resamples)
+    sums = np.split(drawn, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
+    return {
+        name: _interval(measure.statistic(one), measure.n)
+        for (name, measure), one in zip(measures.items(), sums, strict=True)
+    }
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
@@ -257,15 +234,8 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
     return np.vstack(found)
 
 
-def interval_of(statistics: Floats, n: int) -> Interval | None:
-    """The interval of a statistic: first as it is, then of every resample. None if it is undefined.
-
-    Resamples in which it is undefined are left out.
-
-    Args:
-        statistics: shape (1 + resamples,).
-        n: what `Interval.n` is to say.
-    """
+def _interval(statistics: Floats, n: int) -> Interval | None:
+    """Of a statistic: first as it is, then of every resample."""
     value, drawn = float(statistics[0]), statistics[1:]
     if np.isnan(value):
         return None
@@ -275,10 +245,55 @@ def interval_of(statistics: Floats, n: int) -> Interval | None:
     return Interval(value, float(low), float(high), n)
 
 
+def _kappa(raters: float) -> Statistic:
+    """Of sums of the shares of pairs of raters who agree (P_i), then of the counts."""
+
+    def statistic(sums: Floats) -> Floats:
+        total = sums[:, 1:].sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            observed = sums[:, 0] * raters / total
+            chance = ((sums[:, 1:] / total[:, None]) ** 2).sum(axis=1)
+            return np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
+
+    return statistic
+
+
+def _alpha(distances: Floats) -> Statistic:
+    """Of sums of disagreements (over ordered pairs, divided by the ratings less one), then of the counts."""
+
+    def statistic(sums: Floats) -> Floats:
+        counts = sums[:, 1:]
+        expected = _quadratic(counts, distances)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(expected > 0, 1 - sums[:, 0] * (counts.sum(axis=1) - 1) / expected, np.nan)
+
+    return statistic
+
+
+def _mean(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], np.nan)
+
+
+def _nowhere(sums: Floats) -> Floats:
+    return np.full(len(sums), np.nan)
+
+
+def _by_group(columns: Floats, groups: Sequence[int] | None, number: int | None) -> Floats:
+    """The sums of columns over the rows of each group."""
+    if groups is None:
+        return columns
+    of = np.asarray(groups, dtype=np.intp)
+    found = np.zeros((int(of.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
+    np.add.at(found, of, columns)
+    return found
+
+
 def _quadratic(counts: Floats, distances: Floats) -> Floats:
     found: Floats = ((counts @ distances) * counts).sum(axis=-1)
     return found
 
 
-def _or_none(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _value(measure: Measure) -> float | None:
+    value = float(measure.statistic(measure.columns.sum(axis=0, keepdims=True))[0])
+    return None if np.isnan(value) else value

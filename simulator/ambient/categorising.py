@@ -22,10 +22,18 @@ from typing import Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import Item, Judgment
-from simulator.agreement import alpha_interval, fleiss_interval, masi_distance, modal_raters, tally
+from simulator.agreement import (
+    Measure,
+    alpha_interval,
+    intervals,
+    kappa_measure,
+    masi_distance,
+    mean_measure,
+    modal_raters,
+    tally,
+)
 from simulator.ambient.examples import Example
 from simulator.ambient.files.categories import CategoryRecord, Rewrite, write_categories_file
-from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.rows import item_row
@@ -204,18 +212,21 @@ def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> Category
     units = [[frozenset(kinds) for kinds in one.kinds.values()] for one in examples if one.kinds]
     raters = modal_raters(units)
     usual = [unit for unit in units if len(unit) == raters]
+    measures: dict[str, Measure] = {
+        category: kappa_measure(
+            tally([[category in kinds for kinds in unit] for unit in usual], (False, True))
+        )
+        for category in CATEGORIES
+    }
+    measures["identical"] = mean_measure([float(len(set(unit)) == 1) for unit in usual])
+    found = intervals(measures, seed=seed)
     return CategoryAgreement(
         raters=raters,
         examples=len(usual),
         other=len(units) - len(usual),
         alpha=alpha_interval(units, masi_distance, seed=seed),
-        identical=mean_interval([float(len(set(unit)) == 1) for unit in usual], seed=seed),
-        category={
-            category: fleiss_interval(
-                tally([[category in kinds for kinds in unit] for unit in usual], (False, True)), seed=seed
-            )
-            for category in CATEGORIES
-        },
+        identical=found["identical"],
+        category={category: found[category] for category in CATEGORIES},
     )
 
 

@@ -24,20 +24,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-import numpy as np
-
 from simulator.agreement import (
-    Floats,
-    alpha_columns,
-    alpha_of,
-    by_group,
-    interval_of,
-    kappa_columns,
-    kappa_of,
+    Measure,
+    alpha_measure,
+    intervals,
+    kappa_measure,
+    mean_measure,
     modal_raters,
     nominal_distance,
-    ratio_of,
-    resampled,
     tally,
 )
 from simulator.ambient.labels import LABELS, Label, Side
@@ -139,11 +133,25 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
     """
     used = [one for one in records if _workers(one) and one.true_slots]
     pooled = [(row, slot) for row, one in enumerate(used) for slot in one.true_slots]
-    votes = [used[row].relabelled[slot] for row, slot in pooled]
+    rows = [row for row, _ in pooled]
     original = _labelling([one.original for one in used], range(len(used)), len(used))
-    readings = _labelling(votes, [row for row, _ in pooled], len(used))
-    shares = np.array([_shares(one, tie) for one in used]).reshape(len(used), 2 * len(_SHARES))
-    found = _intervals(shares, {"original": original, "disambiguated": readings}, seed)
+    readings = _labelling([used[row].relabelled[slot] for row, slot in pooled], rows, len(used))
+    fooled = [row for row, one in enumerate(used) if len(one.true_slots) == 2 and one.distractor is not None]
+    measures = {
+        "kappa_original": original.kappa,
+        "kappa_disambiguated": readings.kappa,
+        "alpha_original": original.alpha,
+        "alpha_disambiguated": readings.alpha,
+        "true_plausible": mean_measure(
+            [_share(used[row].plausible[slot]) for row, slot in pooled], rows, len(used)
+        ),
+        "distractor_plausible": mean_measure(
+            [_share(used[row].plausible[used[row].distractor or 0]) for row in fooled], fooled, len(used)
+        ),
+        "accepts_all": mean_measure([_share(_accepting(one)) for one in used]),
+        "agreement": mean_measure([float(agrees(one, tie)) for one in used]),
+    }
+    found = intervals(measures, seed=seed)
     return CrowdMeasures(
         rows=len(records),
         left_out=len(records) - len(used),
@@ -152,8 +160,8 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         workers=_histogram(used),
         raters_original=original.raters,
         raters_disambiguated=readings.raters,
-        other_original=original.voted - original.subjects,
-        other_disambiguated=readings.voted - readings.subjects,
+        other_original=original.others,
+        other_disambiguated=readings.others,
         **found,
         tie=tie,
         undefined={name: _why(name, bool(used)) for name, value in found.items() if value is None},
@@ -214,70 +222,40 @@ def agrees(record: CrowdRecord, tie: Tie = "first") -> bool:
     )
 
 
-_SHARES: Final = ("true_plausible", "distractor_plausible", "accepts_all", "agreement")
-
-
 class _Labelling(NamedTuple):
-    """What kappa and alpha are made of: a row of columns per record.
+    """Agreement on labels.
 
     Attributes:
-        raters: that a subject of kappa has.
-        subjects: that have so many.
-        units: of alpha.
-        voted: subjects with any vote.
+        raters: that a subject of kappa has: what most have.
+        others: subjects with votes that kappa leaves out, for their number of votes.
     """
 
-    kappa: Floats
-    alpha: Floats
-    distances: Floats
+    kappa: Measure
+    alpha: Measure
     raters: int | None
-    subjects: int
-    units: int
-    voted: int
-
-
-def _intervals(shares: Floats, labellings: Mapping[str, _Labelling], seed: int) -> dict[str, Interval | None]:
-    """Every measure, all of them of the same resamples of rows."""
-    parts = [shares, *(part for one in labellings.values() for part in (one.kappa, one.alpha))]
-    columns = np.hstack(parts)
-    drawn = resampled(columns, seed=seed) if len(columns) else np.zeros((1, columns.shape[1]))
-    share, *rest = np.split(drawn, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
-    counts = shares[:, 1::2].sum(axis=0).astype(int).tolist()
-    found = {
-        name: interval_of(ratio_of(share[:, 2 * place], share[:, 2 * place + 1]), counts[place])
-        for place, name in enumerate(_SHARES)
-    }
-    for (name, one), kappa, alpha in zip(labellings.items(), rest[::2], rest[1::2], strict=True):
-        found[f"kappa_{name}"] = interval_of(kappa_of(kappa, one.raters or 2), one.subjects)
-        found[f"alpha_{name}"] = interval_of(alpha_of(alpha, one.distances), one.units)
-    return found
+    others: int
 
 
 def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: int) -> _Labelling:
+    """Of votes on subjects, each of which is of one of `number` rows."""
     raters = modal_raters(votes)
     modal = [place for place, one in enumerate(votes) if len(one) == raters]
     counts = tally([votes[place] for place in modal], LABELS)
-    alpha, distances = alpha_columns(votes, nominal_distance)
     return _Labelling(
-        by_group(kappa_columns(counts), [rows[place] for place in modal], number),
-        by_group(alpha, rows, number),
-        distances,
+        kappa_measure(counts, [rows[place] for place in modal], number),
+        alpha_measure(votes, nominal_distance, rows, number),
         raters,
-        len(modal),
-        sum(len(one) >= 2 for one in votes),
-        sum(bool(one) for one in votes),
+        sum(bool(one) for one in votes) - len(modal),
     )
 
 
-def _shares(record: CrowdRecord, tie: Tie) -> tuple[float, ...]:
-    """Two columns for each of `_SHARES`: the sum of shares within the row, and their number."""
-    true, workers = record.true_slots, _workers(record)
-    plausible = sum(sum(record.plausible[slot]) for slot in true) / workers
-    distractor = record.distractor if len(true) == 2 else None
-    fooled = sum(record.plausible[distractor]) / workers if distractor is not None else 0.0
-    accepting = sum(map(all, zip(*(record.plausible[slot] for slot in true), strict=True))) / workers
-    one = float(distractor is not None)
-    return (plausible, len(true), fooled, one, accepting, 1.0, float(agrees(record, tie)), 1.0)
+def _share(votes: Sequence[bool]) -> float:
+    return sum(votes) / len(votes)
+
+
+def _accepting(record: CrowdRecord) -> list[bool]:
+    """Per worker, whether they say yes to every reading."""
+    return [all(said) for said in zip(*(record.plausible[slot] for slot in record.true_slots), strict=True)]
 
 
 def _workers(record: CrowdRecord) -> int:

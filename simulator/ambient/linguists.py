@@ -11,10 +11,19 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from simulator.agreement import alpha_interval, fleiss_interval, masi_distance, modal_raters, tally
-from simulator.ambient.intervals import clustered_interval, mean_interval
+from simulator.agreement import (
+    Measure,
+    alpha_interval,
+    alpha_measure,
+    intervals,
+    kappa_measure,
+    masi_distance,
+    mean_measure,
+    modal_raters,
+    tally,
+)
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.records import LinguistRecord
 from simulator.stats import Interval
@@ -143,18 +152,28 @@ def linguist_measures(
     """
     kept = [one for one in records if not one.discarded]
     sizes = Counter(len(one.annotations) for one in kept)
-    two = [one for one in kept if len(one.annotations) == 2]
+    rows = [row for row, one in enumerate(kept) if len(one.annotations) == 2]
+    two = [kept[row] for row in rows]
+    finals = finals or {}
+    matched = [(row, kept[row].annotations, finals[kept[row].id]) for row in rows if kept[row].id in finals]
     several = [float(len(labels) > 1) for one in two for labels in one.annotations]
+    measures = {
+        **_set_measures([one.annotations for one in two], rows, len(kept)),
+        **_final_measures(matched, len(kept)),
+        "ambiguous": mean_measure(several, [row for row in rows for _ in range(2)], len(kept)),
+        "alpha": alpha_measure([one.annotations for one in kept], masi_distance),
+    }
+    found = intervals(measures, seed=seed)
     return LinguistMeasures(
         rows=len(records),
         discarded=len(records) - len(kept),
         annotations={size: sizes[size] for size in sorted(sizes)},
         twice=tuple(one.id for one in kept if len(set(one.workers)) < len(one.workers)),
         workers=len({worker for one in records for worker in (*one.workers, *(one.discarded or {}))}),
-        two=set_agreement([one.annotations for one in two], seed=seed),
-        ambiguous=clustered_interval(several, _doubled(len(two)), seed=seed),
-        alpha=alpha_interval([one.annotations for one in kept], masi_distance, seed=seed),
-        final=_final(two, finals, seed) if finals else None,
+        two=_set_agreement(found),
+        ambiguous=found["ambiguous"],
+        alpha=found["alpha"],
+        final=FinalAgreement(**{name: found[name] for name in _FINAL}, rows=len(matched)) if finals else None,
     )
 
 
@@ -164,16 +183,7 @@ def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAg
     Raises:
         ValueError: if they have not.
     """
-    return SetAgreement(
-        label={
-            label: _kappa([[label in labels for labels in row] for row in rows], (False, True), seed)
-            for label in LABELS
-        },
-        whole=_kappa(rows, LABEL_SETS, seed),
-        several=_kappa([[len(labels) > 1 for labels in row] for row in rows], (False, True), seed),
-        identical=mean_interval([float(len(set(row)) == 1) for row in rows], seed=seed),
-        contains_all=mean_interval([float(_union(row) in row) for row in rows], seed=seed),
-    )
+    return _set_agreement(intervals(_set_measures(rows, range(len(rows)), len(rows)), seed=seed))
 
 
 def validator_measures(
@@ -216,33 +226,49 @@ def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotat
     return tuple(found)
 
 
-def _final(records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet], seed: int) -> FinalAgreement:
-    pairs = [(finals[one.id], one.annotations) for one in records if one.id in finals]
-
-    def share(values: Sequence[bool]) -> Interval | None:
-        return mean_interval([float(one) for one in values], seed=seed)
-
-    exact = [float(final == one) for final, sets in pairs for one in sets]
-    return FinalAgreement(
-        union=share([final == _union(sets) for final, sets in pairs]),
-        either=share([final in sets for final, sets in pairs]),
-        contained=share([final <= _union(sets) for final, sets in pairs]),
-        exact=clustered_interval(exact, _doubled(len(pairs)), seed=seed),
-        rows=len(pairs),
-    )
+_FINAL: Final = ("union", "either", "contained", "exact")
 
 
-def _kappa(rows: Sequence[Sequence[Hashable]], categories: Sequence[Hashable], seed: int) -> Interval | None:
-    return fleiss_interval(tally(rows, categories), seed=seed)
+def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], number: int) -> dict[str, Measure]:
+    """What `SetAgreement` is of: label sets of some of `number` rows."""
+    subjects: dict[str, tuple[Sequence[Sequence[Hashable]], Sequence[Hashable]]] = {
+        label: ([[label in labels for labels in one] for one in sets], (False, True)) for label in LABELS
+    }
+    subjects["whole"] = (sets, LABEL_SETS)
+    subjects["several"] = ([[len(labels) > 1 for labels in one] for one in sets], (False, True))
+    measures = {
+        name: kappa_measure(tally(ratings, categories), rows, number)
+        for name, (ratings, categories) in subjects.items()
+    }
+    measures["identical"] = mean_measure([float(len(set(one)) == 1) for one in sets], rows, number)
+    measures["contains_all"] = mean_measure([float(_union(one) in one) for one in sets], rows, number)
+    return measures
+
+
+def _set_agreement(found: Mapping[str, Interval | None]) -> SetAgreement:
+    names = ("whole", "several", "identical", "contains_all")
+    return SetAgreement(label={label: found[label] for label in LABELS}, **{one: found[one] for one in names})
+
+
+def _final_measures(
+    matched: Sequence[tuple[int, Sequence[LabelSet], LabelSet]], number: int
+) -> dict[str, Measure]:
+    """What `FinalAgreement` is of: row, its sets, the final one."""
+    rows = [row for row, _, _ in matched]
+    shares = {
+        "union": [float(final == _union(sets)) for _, sets, final in matched],
+        "either": [float(final in sets) for _, sets, final in matched],
+        "contained": [float(final <= _union(sets)) for _, sets, final in matched],
+    }
+    exact = [(row, float(final == one)) for row, sets, final in matched for one in sets]
+    return {
+        **{name: mean_measure(values, rows, number) for name, values in shares.items()},
+        "exact": mean_measure([value for _, value in exact], [row for row, _ in exact], number),
+    }
 
 
 def _union(sets: Sequence[LabelSet]) -> LabelSet:
     return frozenset().union(*sets)
-
-
-def _doubled(rows: int) -> list[int]:
-    """The row of every annotation, where each row has two."""
-    return [row for row in range(rows) for _ in range(2)]
 
 
 def _statistics(worker: str, forms: Sequence[WorkerAnnotation]) -> WorkerStatistics:

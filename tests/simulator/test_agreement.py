@@ -11,20 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.agreement import (
-    alpha_columns,
+    Measure,
     alpha_interval,
-    alpha_of,
-    by_group,
+    alpha_measure,
     fleiss_interval,
     fleiss_kappa,
-    interval_of,
-    kappa_columns,
-    kappa_of,
+    intervals,
+    kappa_measure,
     krippendorff_alpha,
     masi_distance,
+    mean_measure,
     modal_raters,
     nominal_distance,
-    ratio_of,
     resampled,
     tally,
 )
@@ -165,10 +163,30 @@ def test_tally_and_the_modal_number_of_raters() -> None:
 
 
 def test_sums_by_group() -> None:
-    columns = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    assert by_group(columns, [1, 0, 1]).tolist() == [[3, 4], [6, 8]]
-    assert by_group(columns, [1, 0, 1], 4).tolist() == [[3, 4], [6, 8], [0, 0], [0, 0]]
-    assert by_group(columns, None) is columns
+    assert mean_measure([1, 3, 5], [1, 0, 1]).columns.tolist() == [[3, 1], [6, 2]]
+    assert mean_measure([1, 3, 5], [1, 0, 1], 3).columns.tolist() == [[3, 1], [6, 2], [0, 0]]
+    assert mean_measure([1, 3]).columns.tolist() == [[1, 1], [3, 1]]
+    assert mean_measure([], [], 2).columns.tolist() == [[0, 0], [0, 0]]
+
+
+def test_measures_share_their_resamples() -> None:
+    values = [0.0, 1.0, 5.0, 2.0]
+    found = intervals(
+        {
+            "mean": mean_measure(values),
+            "twice": mean_measure([2 * one for one in values]),
+            "none": mean_measure([], [], 4),
+            "kappa": kappa_measure(tally([], "ab"), [], 4),
+        },
+        seed=1,
+    )
+    mean, twice = found["mean"], found["twice"]
+    assert mean is not None
+    assert twice is not None
+    assert twice[:3] == pytest.approx([2 * one for one in mean[:3]])
+    assert (mean.value, mean.n, found["none"], found["kappa"]) == (2, 4, None, None)
+    assert intervals({}) == {}
+    assert intervals({"mean": mean_measure([])}) == {"mean": None}
 
 
 def test_resamples_are_of_rows_and_the_same_for_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,11 +208,11 @@ def test_resampled_statistics_are_those_of_the_resampled_ratings() -> None:
     counts, units = np.array(FLEISS_1971, dtype=float), random_units(1, units=10)
     picks = [0, 0, 3, 4, 5, 5, 6, 8, 9, 9]
     weights = np.bincount(picks, minlength=10).astype(float)
-    kappa = kappa_of(weights @ kappa_columns(counts), 14)
-    assert float(kappa) == pytest.approx(fleiss_kappa(counts[picks]))
-    columns, distances = alpha_columns(units, masi_distance)
-    alpha = alpha_of(weights @ columns, distances)
-    assert float(alpha) == pytest.approx(slow_alpha([units[place] for place in picks], masi_distance))
+    kappa, alpha = kappa_measure(counts), alpha_measure(units, masi_distance)
+    found = kappa.statistic(weights[None] @ kappa.columns)
+    assert found.tolist() == [pytest.approx(fleiss_kappa(counts[picks]))]
+    found = alpha.statistic(weights[None] @ alpha.columns)
+    assert found.tolist() == [pytest.approx(slow_alpha([units[place] for place in picks], masi_distance))]
 
 
 def test_intervals_hold_their_value_and_say_of_how_many() -> None:
@@ -215,8 +233,9 @@ def test_intervals_hold_their_value_and_say_of_how_many() -> None:
 
 def test_whole_groups_are_resampled() -> None:
     """Every subject twice, in one group: the interval is as wide as that of the subjects once."""
+    counts = np.array(FLEISS_1971 * 2, dtype=float)
     once = fleiss_interval(FLEISS_1971, seed=5)
-    twice = fleiss_interval(FLEISS_1971 * 2, groups=[*range(10), *range(10)], seed=5)
+    twice = intervals({"kappa": kappa_measure(counts, [*range(10), *range(10)])}, seed=5)["kappa"]
     assert once is not None
     assert twice is not None
     assert twice[:3] == pytest.approx(once[:3])
@@ -224,9 +243,13 @@ def test_whole_groups_are_resampled() -> None:
 
 
 def test_undefined_resamples_are_left_out() -> None:
-    nan = float("nan")
-    assert interval_of(np.array([nan, 1.0]), 3) is None
-    assert interval_of(np.array([2.0, 1.0, nan, 3.0]), 3) == pytest.approx((2, 1.05, 2.95, 3))
-    assert interval_of(np.array([2.0, nan]), 3) == (2, 2, 2, 3)
-    assert ratio_of(np.array([1.0, 0.0]), np.array([4.0, 0.0]))[0] == 0.25
-    assert np.isnan(ratio_of(np.array([0.0]), np.array([0.0])))
+    """A resample of the third row alone is undefined."""
+    measure = Measure(np.array([[1.0], [2.0], [0.0]]), lambda sums: np.where(sums > 0, sums, np.nan)[:, 0], 3)
+    found = intervals({"sum": measure}, seed=1)["sum"]
+    assert found is not None
+    assert (found.value, found.n) == (3, 3)
+    assert found.low >= 1
+    undefined = Measure(measure.columns, lambda sums: np.full(len(sums), np.nan), 3)
+    assert intervals({"sum": undefined}) == {"sum": None}
+    once = Measure(measure.columns, lambda sums: np.array([3.0] + [np.nan] * (len(sums) - 1)), 3)
+    assert intervals({"sum": once}) == {"sum": (3, 3, 3, 3)}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.labels import LABELS, Label, LabelSet, parse_labels
+from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, parse_labels
 from simulator.ambient.records import LinguistRecord
 from simulator.ambient.rows import published_id
 from simulator.jsonlines import Read, Row, read_lines, write_lines
@@ -106,4 +106,6 @@ def _rewrites(row: Row) -> Iterator[Disambiguation]:
         if label is None:
             raise row.wrong(f"disambiguations.{name}", f"is no label; labels are {', '.join(LABELS)}")
         for one in given.rows(name):
-            yield Disambiguation(one.text("premise"), one.text("hypothesis"), label)
+            # As somebody left them: what is wrong with a rewrite takes nothing from the label sets.
+            premise, hypothesis = (one.text(side, empty=True) for side in SIDES)
+            yield Disambiguation(premise, hypothesis, label)

@@ -80,7 +80,8 @@ def test_which_rows_count() -> None:
     assert value(found.alpha) == pytest.approx(krippendorff_alpha(units, masi_distance))
     assert found.alpha is not None
     assert found.alpha.n == 5
-    assert linguist_measures(TWO).two == found.two
+    assert value(linguist_measures(TWO).two.whole) == value(found.two.whole)
+    assert set_agreement([one.annotations for one in TWO]) == linguist_measures(TWO).two
 
 
 def test_against_final_labels() -> None:

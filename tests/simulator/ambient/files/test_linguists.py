@@ -44,6 +44,7 @@ RECORD = LinguistRecord(
 )
 ONE = ROW | {"id": "8_x", "worker_ids": ["AB"], "annotations": ["neutral"], "disambiguations": {}}
 THREE = ROW | {"worker_ids": ["AB", "AB", "CD"], "annotations": ["neutral"] * 3}
+BLANK = ONE | {"disambiguations": {"neutral": [{"premise": "", "hypothesis": H}]}}
 GONE = ONE | {"discarded": {"CD": "not_fluent"}}
 BOTH = GONE | {"worker_ids": [], "annotations": [], "discarded": {"AB": "offensive", "CD": "not_fluent"}}
 
@@ -58,12 +59,12 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
 
 
 def test_rows_go_through_files(tmp_path: Path) -> None:
-    read = read_linguists(write(tmp_path / "rows.jsonl", ROW, ONE, THREE, GONE, BOTH))
+    read = read_linguists(write(tmp_path / "rows.jsonl", ROW, ONE, THREE, GONE, BOTH, BLANK))
     assert not read.faults
     assert read.rows[3].discarded == {"CD": "not_fluent"}
     write_linguists(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(
-        json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in (ROW, ONE, THREE, GONE, BOTH)
+        json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in (ROW, ONE, THREE, GONE, BOTH, BLANK)
     )
 
 
@@ -85,8 +86,8 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"disambiguations": {"neutral": {}}}, "disambiguations.neutral is {}, not a list"),
         ({"disambiguations": {"neutral": [3]}}, r"disambiguations.neutral\[0\] is not an object"),
         (
-            {"disambiguations": {"neutral": [{"premise": P, "hypothesis": " "}]}},
-            r"disambiguations.neutral\[0\].hypothesis is empty",
+            {"disambiguations": {"neutral": [{"premise": P, "hypothesis": None}]}},
+            r"disambiguations.neutral\[0\].hypothesis is null, not a text",
         ),
         ({"discarded": {"AB": 3}}, "discarded.AB is 3, not a text"),
         ({"hypothesis": None}, "hypothesis is null"),
