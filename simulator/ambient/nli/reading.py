@@ -48,14 +48,15 @@ def read_pairs(
     """
     found: list[Scores] = [()] * len(pairs)
     with torch.inference_mode():
-        for places in _batches(pairs, batch):
+        for places in batches(pairs, batch):
             encoded = encode(tokenizer, [pairs[place] for place in places], max_length)
             for place, row in zip(places, forward(model, encoded).tolist(), strict=True):
                 found[place] = tuple(row)
     return found
 
 
-def _batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
+def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
+    """The places of `pairs` in batches of about the same length, the longest first."""
     ordered = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))
     for start in range(0, len(ordered), size):
         yield ordered[start : start + size]

@@ -1,0 +1,157 @@
+"""Where a pair of sentences lies among others: a vector each, near for like pairs (spec 2.2.1).
+
+Either a transformers encoder says it, by the state of its last layer at the first token ([CLS]); of a model
+that reads from left to right only the last token has seen the whole pair, so that one's is taken. Or, without
+any model, words do: ``offline/words`` counts words, neighbouring words, and what only one of the two
+sentences says, hashed into a fixed number of columns, and keeps the directions in which pairs differ most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.ambient.nli.reading import MAX_LENGTH, Pair, batches, encode
+from simulator.errors import InputError
+from simulator.models.weights import imported, quiet
+
+Vectors = NDArray[np.float64]
+"""One row a pair."""
+Tell = Callable[[int], None]
+"""Is told how many more pairs have been read."""
+
+WORDS: Final = "offline/words"
+COLUMNS: Final = 1 << 14
+DIMENSIONS: Final = 64
+_BATCH: Final = 64
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Embedding(NamedTuple):
+    """Vectors, and whose.
+
+    Attributes:
+        name: of the encoder's folder, or ``offline/words``.
+        how: what of it they are, in words.
+    """
+
+    name: str
+    how: str
+    vectors: Vectors
+
+
+def embed(
+    pairs: Sequence[Pair],
+    encoder: str | Path | None = None,
+    *,
+    device: str | None = None,
+    tell: Tell = lambda read: None,
+) -> Embedding:
+    """A vector for each pair.
+
+    Args:
+        pairs: premise and hypothesis each.
+        encoder: folder of a transformers model; None for ``offline/words``.
+        device: of the encoder: ``cpu``, ``cuda``; None for a GPU if there is one.
+        tell: is told of every batch that has been read.
+
+    Raises:
+        Unsupported: if torch or transformers is missing.
+        InputError: if the folder holds no encoder.
+    """
+    if encoder is None:
+        return Embedding(WORDS, f"words, in {DIMENSIONS} dimensions at most", of_words(pairs))
+    return _of_encoder(pairs, Path(encoder), device, tell)
+
+
+def of_words(pairs: Sequence[Pair]) -> Vectors:
+    """The vectors of ``offline/words``: a pair's features, hashed with signs, on the main directions."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import svds
+
+    places = [[_column(feature) for feature in features(*pair)] for pair in pairs]
+    rows = np.repeat(np.arange(len(pairs)), [len(some) for some in places])
+    found = [one for some in places for one in some]
+    columns = np.array([column for column, _ in found], dtype=np.int64)
+    signs = np.array([sign for _, sign in found], dtype=np.float64)
+    counts = csr_array((signs, (rows, columns)), shape=(len(pairs), COLUMNS))
+    lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    scaled = csr_array(counts.multiply(1 / np.where(lengths == 0, 1, lengths)[:, None]))
+    if len(pairs) <= DIMENSIONS:
+        # Few pairs keep all their distances: those are in the products of the rows with each other.
+        return _from_products(np.asarray((scaled @ scaled.T).todense()))
+    start = np.ones(min(scaled.shape))  # of the iteration, so that the same pairs give the same vectors
+    left, values, _ = svds(scaled, k=DIMENSIONS, v0=start)
+    return np.asarray(left * values, dtype=np.float64)
+
+
+def features(premise: str, hypothesis: str) -> Iterator[str]:
+    """What ``offline/words`` looks at.
+
+    Words and neighbouring words of each sentence, and the words that only one of them has: how the
+    sentences differ is what relates them.
+    """
+    first, second = _words(premise), _words(hypothesis)
+    for side, words, others in (("p", first, second), ("h", second, first)):
+        yield from (f"{side} {word}" for word in words)
+        yield from (f"{side} {word} {after}" for word, after in pairwise(words))
+        yield from (f"{side} only {word}" for word in words if word not in others)
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _column(feature: str) -> tuple[int, int]:
+    number = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
+    return (number >> 1) % COLUMNS, 1 if number & 1 else -1
+
+
+def _from_products(products: Vectors) -> Vectors:
+    values, vectors = np.linalg.eigh(products)
+    return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)), dtype=np.float64)
+
+
+def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: Tell) -> Embedding:
+    torch, transformers = imported("torch"), imported("transformers")
+    model, tokenizer = _loaded(transformers, folder)
+    model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    first = tokenizer.cls_token_id is not None
+    found: Vectors = np.zeros((len(pairs), 0))
+    with torch.inference_mode():
+        for places in batches(pairs, _BATCH):
+            encoded = encode(tokenizer, [pairs[place] for place in places], MAX_LENGTH).to(model.device)
+            states = model(**encoded).last_hidden_state.float()
+            mask = encoded["attention_mask"]
+            # Padding may stand on either side.
+            looked = mask.argmax(1) if first else mask.shape[1] - 1 - mask.flip(1).argmax(1)
+            rows = states[torch.arange(len(places), device=states.device), looked].cpu().numpy()
+            if not found.shape[1]:
+                found = np.zeros((len(pairs), rows.shape[1]))
+            found[places] = rows
+            tell(len(places))
+    return Embedding(str(folder), f"last layer, {'[CLS]' if first else 'last token'}", found)
+
+
+def _loaded(transformers: Any, folder: Path) -> tuple[Any, Any]:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one with a transformers encoder")
+    try:
+        with quiet(transformers):
+            config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+            if config.is_encoder_decoder:
+                raise InputError(f"{folder}: is an encoder-decoder model; name an encoder, such as a RoBERTa")
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model = transformers.AutoModel.from_pretrained(
+                folder, dtype=imported("torch").float32, local_files_only=True
+            )
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot load the encoder {folder}: {' '.join(str(error).split())}") from error
+    return model, tokenizer
