@@ -1,0 +1,218 @@
+"""Numbers as they are told: with unit, denominator and interval, the paper's beside it (spec 13, 14).
+
+Functions of records give fractions; here they become per cent. What people read is rounded half up, to one
+decimal place where it is per cent; JSON and CSV keep every digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Final, Literal
+
+from simulator.figures import Cell, Column, Table
+from simulator.stats import Interval
+
+Unit = Literal["%", "", "count"]
+"""Per cent; a number with decimals; a count."""
+_DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number.
+
+    Attributes:
+        key: names it in JSON and CSV.
+        title: what it is, in words.
+        value: a fraction if its unit is per cent; None if it is undefined.
+        unit: how it is told.
+        of: what its `n` counts.
+        n: the denominator; that of an interval if it is None.
+        paper: what the paper prints, in its unit; None if it prints nothing of these data.
+        note: why it is not what the paper prints, or why it is undefined.
+    """
+
+    key: str
+    title: str
+    value: Interval | float | None
+    unit: Unit = "%"
+    of: str = ""
+    n: int | None = None
+    paper: float | None = None
+    note: str = ""
+
+    @property
+    def counted(self) -> int | None:
+        """The denominator."""
+        return self.value.n if self.n is None and isinstance(self.value, Interval) else self.n
+
+    @property
+    def told(self) -> Interval | float | None:
+        """The value in its unit, with every digit."""
+        if self.value is None or self.unit != "%":
+            return self.value
+        return percent(self.value) if isinstance(self.value, Interval) else 100 * self.value
+
+    def to_json(self) -> dict[str, Any]:
+        """Value, ends of the interval and denominator, in the unit; what is not known is left out."""
+        told = self.told
+        value, low, high = told[:3] if isinstance(told, Interval) else (told, None, None)
+        plain = {
+            "title": self.title,
+            "unit": self.unit,
+            "value": value,
+            "low": low,
+            "high": high,
+            "n": self.counted,
+            "of": self.of,
+            "paper": self.paper,
+            "note": self.note,
+        }
+        return {key: one for key, one in plain.items() if key in ("value", "unit") or one not in (None, "")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """What is told of one file, or of several that belong together.
+
+    Attributes:
+        kind: of the file (`files.kinds`).
+        name: the model's, or the file's; different within a kind.
+        title: the heading.
+        files: what it was read from.
+        rows: that were read.
+        left_out: rows that could not be.
+        measures: the numbers.
+        remarks: what else deserves a look, a sentence each.
+        tables: further tables, by name.
+        exact: those of them, by name, that are another table with all digits in CSV.
+        data: further values for JSON, by name.
+        listed: whether people are told the measures as a list, not by the tables alone.
+    """
+
+    kind: str
+    name: str
+    title: str
+    files: tuple[str, ...] = ()
+    rows: int = 0
+    left_out: int = 0
+    measures: tuple[Measure, ...] = ()
+    remarks: tuple[str, ...] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    exact: Mapping[str, Table] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    listed: bool = True
+
+    def measure(self, key: str) -> Measure:
+        """The measure of a name.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        return {one.key: one for one in self.measures}[key]
+
+    def to_json(self) -> dict[str, Any]:
+        """The section as a JSON object."""
+        return {
+            "title": self.title,
+            "files": list(self.files),
+            "rows": self.rows,
+            "left_out": self.left_out,
+            "measures": {one.key: one.to_json() for one in self.measures},
+            "remarks": list(self.remarks),
+            **self.data,
+        }
+
+
+def percent(value: Interval) -> Interval:
+    """An interval of fractions in per cent."""
+    return value._replace(value=100 * value.value, low=100 * value.low, high=100 * value.high)
+
+
+def half_up(number: float, digits: int = 1) -> str:
+    """A number rounded half up, as the paper's tables are (spec 14).
+
+    A half that binary fractions miss by less than 1e-9 is a half.
+    """
+    exact = Decimal(repr(round(number, 9)))
+    told = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{abs(told) if told == 0 else told:.{digits}f}"
+
+
+def shown_value(one: Measure) -> str:
+    """The value of a measure as people read it, without interval."""
+    told = one.told
+    if told is None:
+        return "–"
+    number = told.value if isinstance(told, Interval) else told
+    return half_up(number, _DIGITS[one.unit])
+
+
+def shown_interval(one: Measure) -> str:
+    """The interval of a measure as people read it; empty if it has none."""
+    told = one.told
+    if not isinstance(told, Interval):
+        return ""
+    return f"[{half_up(told.low, _DIGITS[one.unit])}, {half_up(told.high, _DIGITS[one.unit])}]"
+
+
+def measures_table(measures: Sequence[Measure], title: str = "") -> Table:
+    """Measures as people read them: rounded, values aligned on their right."""
+    paper = [shown_paper(one) for one in measures]
+    columns: dict[str, list[str]] = {
+        "measure": [one.title for one in measures],
+        "value": [with_unit(one) for one in measures],
+        "95 % interval": [shown_interval(one) for one in measures],
+        "n": ["" if one.counted is None else str(one.counted) for one in measures],
+        "of": [one.of for one in measures],
+        "paper": paper,
+    }
+    # A column in which nothing stands would only take room.
+    kept = {name: cells for name, cells in columns.items() if any(cells)}
+    aligned = {
+        name: _aligned(cells) if name in ("value", "n", "paper") else cells for name, cells in kept.items()
+    }
+    return Table(list(aligned), [list(row) for row in zip(*aligned.values(), strict=True)], title)
+
+
+def exact_table(sections: Iterable[Section]) -> Table:
+    """Every measure of some sections with all digits, a row each."""
+    columns: list[Column | str] = [
+        "kind",
+        "name",
+        "measure",
+        "unit",
+        Column("value", 4),
+        "of",
+        "denominator",
+        "paper",
+    ]
+    rows: list[list[Cell]] = [
+        [section.kind, section.name, one.key, one.unit, one.told, one.of, one.counted, one.paper]
+        for section in sections
+        for one in section.measures
+    ]
+    return Table(columns, rows, "All measures")
+
+
+def notes_of(measures: Iterable[Measure]) -> list[str]:
+    """The notes, each with the measure that it is about."""
+    return [f"{one.title}: {one.note}" for one in measures if one.note]
+
+
+def with_unit(one: Measure) -> str:
+    """The value with its unit; counts and numbers end where those in per cent do."""
+    value = shown_value(one)
+    return f"{value} %" if one.unit == "%" and one.value is not None else f"{value}  " if one.unit else value
+
+
+def shown_paper(one: Measure) -> str:
+    """What the paper prints, rounded as the value is."""
+    return "" if one.paper is None else half_up(one.paper, _DIGITS[one.unit])
+
+
+def _aligned(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]

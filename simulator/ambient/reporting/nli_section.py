@@ -1,0 +1,136 @@
+"""The section on multilabel inference: numbers and tables of `askback score ambient-nli` (spec 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simulator.ambient.examples import Example
+from simulator.ambient.files.nli import PREDICTIONS, seed_of_folder
+from simulator.ambient.labels import LABELS
+from simulator.ambient.nli.metrics import RANDOM_SET, Spread, constant_baselines
+from simulator.ambient.nli.results import Results, read_results
+from simulator.ambient.nli.table import (
+    Model,
+    baseline_rows,
+    paper_row,
+    random_row,
+    table_5_long,
+    table_5_short,
+    table_11,
+    table_by_label,
+    table_intervals,
+)
+from simulator.ambient.reporting.measures import Measure, Section
+from simulator.errors import InputError
+from simulator.stats import Interval
+
+_MEASURES = (("em", "EM"), ("f1", "macro F1"), ("group_em", "group EM"))
+
+
+def model_places(files: Sequence[Path]) -> list[Path]:
+    """What `read_results` is to be given for some files: folders of models, and files called otherwise."""
+    found: dict[Path, None] = {}
+    for file in files:
+        folder = file.parent.parent if seed_of_folder(file.parent) is not None else file.parent
+        odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
+        found[file if odd else folder] = None
+    return list(found)
+
+
+def nli_results(places: Sequence[Path], examples: Sequence[Example]) -> Results:
+    """What files and folders hold, with the baselines.
+
+    Args:
+        places: predictions, files of seeds, folders of models.
+        examples: of the dataset, dev and test; needed where logits come without labels.
+    """
+
+    def known() -> Sequence[Example]:
+        if not examples:
+            raise InputError("logits without labels need the dataset; name it with --data")
+        return examples
+
+    found = read_results(places, known)
+    test = [one.labels for one in examples if one.split == "test"]
+    found.gold = found.gold or tuple(test)
+    if found.models:
+        found.models += [random_row(), *(baseline_rows(constant_baselines(found.gold)) if found.gold else [])]
+    return found
+
+
+def nli_section(found: Results, files: Sequence[str]) -> Section:
+    """What is told of label sets by model, with the baselines."""
+    models = found.models
+    tables = {
+        "table_5": table_5_short(models),
+        "table_5_intervals": table_intervals(models),
+        "f1_by_label": table_by_label(models),
+        "table_11": table_11(models),
+    }
+    return Section(
+        kind="nli",
+        name="results",
+        title="Multilabel inference",
+        files=tuple(files),
+        rows=len(found.gold),
+        measures=tuple(one for model in models for one in _measures(model)),
+        remarks=tuple(found.checks),
+        tables={name: table for name, table in tables.items() if table.rows},
+        exact={"table_5": table_5_long(models)},
+        data={"models": {model.name: model_json(model) for model in models}},
+        listed=False,
+    )
+
+
+def model_json(model: Model) -> dict[str, Any]:
+    """A model's scores in per cent."""
+    paper = paper_row(model.folder or model.name)
+    threshold = model.seeds.threshold if model.seeds else model.threshold
+    plain: dict[str, Any] = {"threshold": _threshold(threshold)}
+    if paper is not None:
+        plain["paper_threshold"] = _threshold(paper.threshold)
+    if model.seeds is not None:
+        plain["seeds"] = list(model.seeds.seeds)
+        plain |= {key: _spread(getattr(model.seeds, key), 100) for key, _ in _MEASURES}
+    if model.measures is not None:
+        plain["examples"], plain["empty"] = model.measures.n, model.measures.empty
+        plain["f1_by_label"] = {label: model.measures.f1_by_label[label].value for label in LABELS}
+    if paper is not None and paper.em is not None:
+        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key, _ in _MEASURES}
+    return plain
+
+
+def _measures(model: Model) -> list[Measure]:
+    paper = paper_row(model.folder or model.name)
+    made = []
+    for key, title in _MEASURES:
+        printed: Spread | None = getattr(paper, key) if paper else None
+        value: Interval | float | None
+        if model.seeds is not None:
+            spread: Spread = getattr(model.seeds, key)
+            value, of, n = spread.mean, "seeds", len(model.seeds.seeds)
+        elif model.measures is not None:
+            value, of, n = getattr(model.measures, key), "examples", model.measures.n
+        else:
+            value, of, n = RANDOM_SET if key == "em" else None, "", None
+        made.append(
+            Measure(
+                f"{model.name}.{key}",
+                f"{model.name}: {title}",
+                value,
+                of=of,
+                n=n,
+                paper=None if printed is None else printed.mean,
+            )
+        )
+    return made
+
+
+def _spread(one: Spread, times: float) -> dict[str, float | None]:
+    return {"mean": times * one.mean, "sd": None if one.sd is None else times * one.sd}
+
+
+def _threshold(found: Any) -> Any:
+    return {label: list(ends) for label, ends in found.items()} if isinstance(found, Mapping) else found

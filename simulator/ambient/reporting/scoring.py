@@ -1,0 +1,361 @@
+"""Files in, sections out: every kind of file is told by its content and scored by its own rules (spec 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from simulator import datasets
+from simulator.ambient.crowd import Tie
+from simulator.ambient.data import read_examples
+from simulator.ambient.examples import Example
+from simulator.ambient.files.claims import join
+from simulator.ambient.files.dataset import is_dataset
+from simulator.ambient.files.heads import SUFFIXES, any_row, files_below, head_of
+from simulator.ambient.files.kinds import Kind, kind_of
+from simulator.ambient.labels import LabelSet
+from simulator.ambient.parsing import Parser
+from simulator.ambient.records import CrowdRecord
+from simulator.ambient.reporting.dataset_sections import (
+    categories_section,
+    dataset_section,
+    edit_cases_section,
+)
+from simulator.ambient.reporting.measures import Section
+from simulator.ambient.reporting.model_sections import (
+    claims_section,
+    continuation_section,
+    generation_section,
+    true_false_section,
+)
+from simulator.ambient.reporting.nli_section import model_places, nli_results, nli_section
+from simulator.ambient.reporting.paper import model_of
+from simulator.ambient.reporting.people_sections import crowd_section, evaluation_section, linguists_section
+from simulator.ambient.reporting.votes import table_1
+from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.statistics import category_statistics
+from simulator.errors import InputError
+from simulator.jsonlines import Read
+from trees.faults import Fault
+
+NLI_KINDS: Final = ("nli_predictions", "nli_logits", "nli_seed")
+# The dataset is looked for in so many folders above a results file.
+_ABOVE: Final = 3
+_DATASETS: Final = ("ambient_full.jsonl", "test.jsonl", "dev.jsonl")
+Files = dict[str, dict[Path, Read[Any]]]
+"""What was read, by kind and file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How files are scored.
+
+    Attributes:
+        data: the dataset: a name or a path; None for one beside the files, or registered as ``ambient``.
+        tie: what wins where crowdworkers' votes are split evenly.
+        votes: ids of examples whose votes are told one by one.
+        parser: of the headline of generated disambiguations.
+        variants: whether EDIT-F1 by other rules is told.
+    """
+
+    data: str | None = None
+    tie: Tie = "first"
+    votes: tuple[str, ...] = ()
+    parser: Parser = "reference"
+    variants: bool = False
+
+
+@dataclass(slots=True)
+class Scored:
+    """What came out.
+
+    Attributes:
+        sections: in the order of the paper.
+        faults: of rows that were left out, and of files that contradict each other.
+        unreadable: files that could not be read at all, with the reason.
+        passed_over: files in folders that are none of AmbiEnt's.
+    """
+
+    sections: list[Section] = field(default_factory=list)
+    faults: list[Fault | str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    passed_over: list[Path] = field(default_factory=list)
+
+
+def score_files(paths: Sequence[Path], settings: Settings | None = None) -> Scored:
+    """Everything that files and folders hold, scored.
+
+    Args:
+        paths: files, and folders that are looked through.
+        settings: how.
+
+    Raises:
+        InputError: if a dataset is named that does not exist, or votes on an example that has none.
+    """
+    settings, found = settings or Settings(), Scored()
+    files = read_files(paths, found)
+    context = _Context(files, settings)
+    for kind, make in _SECTIONS.items():
+        if kind in files:
+            found.sections += make(files[kind], context, found)
+    _score_nli(files, context, found)
+    found.sections = _named_apart(found.sections)
+    if settings.votes and "crowd" not in files:
+        raise InputError("--votes: there is no file of crowdworkers' votes")
+    return found
+
+
+def read_files(paths: Iterable[Path], found: Scored) -> Files:
+    """The files of AmbiEnt among paths and in folders, read; what is wrong with them goes to `found`."""
+    files: Files = {}
+    for path in dict.fromkeys(paths):
+        for file, kind in _kinds(path, found):
+            try:
+                read = kind.read(file)
+            except InputError as error:
+                found.unreadable.append(str(error))
+                continue
+            if file in files.setdefault(kind.name, {}):
+                continue
+            files[kind.name][file] = read
+            found.faults += read.faults
+            if not read.rows and kind.name == "nli_seed":
+                found.unreadable.append(f"{file}: cannot be scored")
+    return files
+
+
+def _kinds(path: Path, found: Scored) -> Iterator[tuple[Path, Kind]]:
+    if not path.exists():
+        found.unreadable.append(f"{path}: there is no such file or folder")
+        return
+    for file in files_below(path):
+        kind = kind_of(file)
+        if kind is not None:
+            yield file, kind
+        elif file == path:
+            reason = _why_unreadable(file) or "is none of AmbiEnt's files"
+            found.unreadable.append(f"{file}: {reason}")
+        elif file.suffix in SUFFIXES:
+            reason = _why_unreadable(file)
+            if reason:
+                found.unreadable.append(f"{file}: {reason}")
+            else:
+                found.passed_over.append(file)
+
+
+def _why_unreadable(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return "" if opened.read(1) else "is empty"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+
+
+@dataclass
+class _Context:
+    """What sections need beside their own files."""
+
+    files: Files
+    settings: Settings
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        """The dataset; empty if there is none."""
+        found = self._data()
+        return () if found is None else read_examples(found).examples
+
+    @property
+    def test(self) -> tuple[Example, ...]:
+        """Its test split; all of it if it has no splits."""
+        return tuple(one for one in self.examples if one.split == "test") or self.examples
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Example]:
+        """Its examples by id, with the kinds of ambiguity that files beside name."""
+        return {one.id: one for one in self.examples}
+
+    @property
+    def finals(self) -> Mapping[str, LabelSet]:
+        """The label sets that it gives."""
+        return {one.id: one.labels for one in self.examples if one.labels}
+
+    def _data(self) -> str | Path | None:
+        if self.settings.data is not None:
+            return self.settings.data
+        given = list(self.files.get("dataset", {}))
+        for file in given:
+            # Beside it stand its splits and the kinds of ambiguity.
+            return file.parent if sum(one.parent == file.parent for one in given) > 1 else file
+        for file in (file for reads in self.files.values() for file in reads):
+            for folder in list(file.resolve().parents)[: _ABOVE + 1]:
+                if any(_holds_examples(folder / name) for name in _DATASETS):
+                    return folder
+        dataset = datasets.find(BENCHMARK)
+        return BENCHMARK if dataset is not None and dataset.benchmark == BENCHMARK else None
+
+
+def _holds_examples(file: Path) -> bool:
+    return file.is_file() and any_row(is_dataset, head_of(file))
+
+
+_Reads = Mapping[Path, Read[Any]]
+_Make = Callable[[_Reads, _Context, Scored], list[Section]]
+
+
+def _dataset(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    by_folder: dict[Path, dict[Path, Read[Any]]] = {}
+    for file, read in reads.items():
+        by_folder.setdefault(file.parent, {})[file] = read
+    made = []
+    for folder, some in by_folder.items():
+        name = folder.resolve().name if len(some) > 1 else next(iter(some)).stem
+        section, faults = dataset_section(some, name)
+        found.faults += faults
+        made.append(section)
+    return made
+
+
+def _categories(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [
+        categories_section(read.rows, context.examples, str(file), len(read.faults))
+        for file, read in reads.items()
+    ]
+
+
+def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [
+        linguists_section(
+            read.rows, context.finals, name=file.stem, file=str(file), left_out=len(read.faults)
+        )
+        for file, read in reads.items()
+    ]
+
+
+def _crowd(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    made = []
+    wanted = dict.fromkeys(context.settings.votes)
+    held = {one.id for read in reads.values() for one in read.rows}
+    if missing := [id for id in wanted if id != "all" and id not in held]:
+        raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
+    for file, read in reads.items():
+        judged = [one for one in read.rows if one.origin]
+        voted = [one for one in read.rows if not one.origin]
+        tie, bad = context.settings.tie, len(read.faults)
+        if voted or not judged:
+            tables = _votes(voted, wanted, context)
+            made.append(
+                crowd_section(voted, name=file.stem, file=str(file), left_out=bad, tie=tie, tables=tables)
+            )
+        if judged:
+            bad = 0 if voted else bad
+            made.append(evaluation_section(judged, name=file.stem, file=str(file), left_out=bad, tie=tie))
+    return made
+
+
+def _votes(records: Sequence[CrowdRecord], wanted: Iterable[str], context: _Context) -> dict[str, Any]:
+    held = {one.id for one in records}
+    here = [id for id in wanted if id == "all" or id in held]
+    if not here:
+        return {}
+    rows = [row for read in context.files.get("categories", {}).values() for row in read.rows]
+    shares = category_statistics(rows).shares if rows else None
+    return {"table_1": table_1(records, here, context.by_id, shares)}
+
+
+def _generation(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [
+        generation_section(
+            read.rows,
+            name=model_of(file),
+            file=str(file),
+            left_out=len(read.faults),
+            parser=context.settings.parser,
+            examples=context.examples,
+            variants=context.settings.variants,
+        )
+        for file, read in reads.items()
+    ]
+
+
+def _true_false(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [
+        true_false_section(read.rows, name=model_of(file), file=str(file), left_out=len(read.faults))
+        for file, read in reads.items()
+    ]
+
+
+def _continuation(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [
+        continuation_section(
+            read.rows,
+            name=model_of(file),
+            file=str(file),
+            left_out=len(read.faults),
+            examples=context.test,
+        )
+        for file, read in reads.items()
+    ]
+
+
+def _claims(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    marks = context.files.get("claim_annotations", {})
+    annotations = [row for read in marks.values() for row in read.rows]
+    made = []
+    for file, read in reads.items():
+        joined = join(read.rows, annotations)
+        said = []
+        if annotations:
+            said.append(f"{joined.unannotated} claims have no row of marks, {joined.unknown} marks no claim")
+        else:
+            said.append("no file of marks (claim, annotation): nothing to compare with")
+        files = [str(file), *map(str, marks)]
+        left_out = len(read.faults) + sum(len(one.faults) for one in marks.values())
+        name = file.resolve().parent.name if file.stem == "results" else file.stem
+        made.append(claims_section(joined.records, name=name, files=files, left_out=left_out, remarks=said))
+    return made
+
+
+def _edit_cases(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+    return [edit_cases_section(read, str(file)) for file, read in reads.items()]
+
+
+_SECTIONS: Final[Mapping[str, _Make]] = {
+    "dataset": _dataset,
+    "categories": _categories,
+    "linguists": _linguists,
+    "crowd": _crowd,
+    "generation": _generation,
+    "true_false": _true_false,
+    "continuation": _continuation,
+    "claims": _claims,
+    "edit_f1_cases": _edit_cases,
+}
+
+
+def _score_nli(files: Files, context: _Context, found: Scored) -> None:
+    held = [file for kind in NLI_KINDS for file in files.get(kind, {})]
+    if not held:
+        return
+    results = nli_results(model_places(held), context.examples)
+    # What is wrong with rows has been told on reading them.
+    told = set(map(str, found.faults))
+    found.faults += [problem for problem in results.problems if problem not in told]
+    if results.models:
+        found.sections.append(nli_section(results, [str(file) for file in held]))
+
+
+def _named_apart(sections: Sequence[Section]) -> list[Section]:
+    """Sections of one kind and name get the folder of their file, then a number."""
+    seen: dict[tuple[str, str], int] = {}
+    made = []
+    for one in sections:
+        name = one.name
+        if (one.kind, name) in seen and one.files:
+            name = f"{Path(one.files[0]).parent.name}/{name}"
+        count = seen.get((one.kind, name), 0)
+        seen[one.kind, name] = count + 1
+        made.append(replace(one, name=f"{name} ({count + 1})" if count else name))
+    return made

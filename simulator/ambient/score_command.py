@@ -1,0 +1,128 @@
+"""`askback score ambient`: published files, scored by the paper's rules (spec 1 to 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from simulator.ambient.crowd import Tie
+from simulator.ambient.parsing import Parser
+from simulator.ambient.reporting.measures import exact_table
+from simulator.ambient.reporting.scoring import Scored, Settings, score_files
+from simulator.ambient.reporting.terminal import (
+    json_text,
+    latex_text,
+    print_section,
+    sections_json,
+    write_out,
+    write_text,
+)
+from simulator.errors import InputError
+from trees.faults import Fault
+
+_FAULTS: Final = 50
+
+
+def score_ambient(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="files of examples, annotations or results, and folders of them"),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="the dataset that results are of, a name or a path; "
+            "default: one beside the files, or the one registered as ambient"
+        ),
+    ] = None,
+    tie: Annotated[
+        Tie, typer.Option(help="crowd: which label wins where votes are split evenly (the paper's: first)")
+    ] = "first",
+    votes: Annotated[
+        list[str] | None,
+        typer.Option(help="crowd: show the votes on this example, as in Table 1 (or all); may be repeated"),
+    ] = None,
+    parser: Annotated[
+        Parser,
+        typer.Option(help="generation: how rewrites are read for the headline (the paper's: reference)"),
+    ] = "reference",
+    variants: Annotated[
+        bool, typer.Option("--variants", help="generation: EDIT-F1 by rules that are not the paper's, too")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    csv: Annotated[Path | None, typer.Option(help="write every measure there, with every digit")] = None,
+    latex: Annotated[Path | None, typer.Option(help="write the tables there, in LaTeX")] = None,
+    out: Annotated[Path | None, typer.Option(help="write everything into this folder")] = None,
+) -> None:
+    """Score files by AmbiEnt's rules, with the paper's figures beside those of published files.
+
+    What a file is, its content tells: examples, kinds of ambiguity, linguists' and crowdworkers' annotations,
+    generated disambiguations, statements judged true or false, continuations, predicted label sets, claims,
+    cases of EDIT-F1. Faulty rows are left out and told at the end; the exit code is 1 if a file could not be
+    read at all.
+    """
+    settings = Settings(data=data, tie=tie, votes=tuple(votes or ()), parser=parser, variants=variants)
+    found = score_files(paths, settings)
+    written = _write(found, csv, latex, out)
+    if as_json:
+        typer.echo(json_text(_plain(found)))
+    else:
+        console = Console()
+        for section in found.sections:
+            print_section(console, section)
+    _tell(found, written)
+    if found.unreadable or not found.sections:
+        raise typer.Exit(1)
+
+
+def _write(found: Scored, csv: Path | None, latex: Path | None, out: Path | None) -> list[Path]:
+    written = []
+    if csv is not None:
+        written.append(write_text(csv, exact_table(found.sections).to_csv()))
+    if latex is not None:
+        written.append(write_text(latex, latex_text(found.sections)))
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"--out {out}: is a file; name a folder")
+        written += write_out(out, found.sections)
+    return written
+
+
+def _plain(found: Scored) -> dict[str, object]:
+    return {
+        **sections_json(found.sections),
+        "faults": [_fault(one) for one in found.faults],
+        "unreadable": found.unreadable,
+    }
+
+
+def _tell(found: Scored, written: Iterable[Path]) -> None:
+    """What is not of the results goes to the other stream, so that those can be read by programs."""
+    console = Console(stderr=True)
+
+    def say(line: str, style: str = "") -> None:
+        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+    for path in written:
+        say(f"wrote {path}")
+    for file in found.passed_over:
+        say(f"{file}: none of AmbiEnt's files; passed over", "dim")
+    if found.faults:
+        say(f"{len(found.faults)} faults; the rows are left out:")
+    for one in found.faults[:_FAULTS]:
+        say(f"  {_fault(one)}", "yellow")
+    if len(found.faults) > _FAULTS:
+        say(f"  … and {len(found.faults) - _FAULTS} more (--json has them all)", "yellow")
+    for reason in found.unreadable:
+        say(reason, "red")
+
+
+def _fault(one: Fault | str) -> str:
+    if isinstance(one, str):
+        return one
+    where = f"{one.file}:{one.line}" if one.line else one.file
+    return f"{where}: {f'row {one.task}: ' if one.task else ''}{one.message}"
