@@ -65,11 +65,13 @@ class Server:
 
     Attributes:
         household: HandMeThat's episodes, as ``--handmethat`` takes them.
+        studies: study files; none: those that come with Askback.
     """
 
     home: Path
     port: int
     household: str = "builtin"
+    studies: tuple[Path, ...] = ()
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -85,6 +87,7 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it answers."""
         options = ["--port", str(self.port), "--log", str(self.log), "--handmethat", self.household]
+        options += [part for file in self.studies for part in ("--study", str(file))]
         command = [sys.executable, "app.py", "app", *options]
         self.process = subprocess.Popen(command, cwd=REPOSITORY, env=self.environment)
         deadline = time.monotonic() + START_SECONDS

@@ -142,10 +142,11 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
-    """What is paid, for each set if there are several; empty if nothing is."""
+    """What is paid, for each set if there are several, and whether only a paper says so; empty if nothing."""
     if not card.pay:
         return ""
-    return texts("study.offer.pay_each", pay=card.pay) if card.sets > 1 else card.pay
+    pay = texts("study.offer.pay_each", pay=card.pay) if card.sets > 1 else card.pay
+    return texts("study.offer.pay_paper", pay=pay) if card.builtin else pay
 
 
 def own_texts(card: StudyCard | None) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
+sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # visiting
+
+from fake_sessions import FakeSessions
+
+from logs import LogReader, LogWriter
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.studies import Study
+from ui.actions import Actions
+from ui.ambibench.actions import AmbiBenchActions
+from ui.tokens import Signer
+
+Log = tuple[LogWriter, LogReader]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def make_study() -> Callable[..., Study]:
+    """A study of one question, of three sets."""
+
+    def make(**more: Any) -> Study:
+        given = {
+            "id": "three",
+            "title": "The three",
+            "benchmark": "ambibench",
+            "seat": "participant",
+            "settings": {"setting": "instruction", "languages": ["en", "zh"]},
+            "participants": 24,
+            "sets_per_participant": 3,
+            "pay": {"amount": 0.5, "currency": "USD", "minutes": 2},
+            "completion_codes": {"complete": "DONE", "screened_out": "SCREEN", "returned": "BACK"},
+        }
+        return Study.model_validate(given | more)
+
+    return make
+
+
+@pytest.fixture
+def serve(log: Log) -> Callable[..., Actions]:
+    """The actions of an app that holds these studies; None: those that come with Askback."""
+
+    def make(*studies: Study) -> Actions:
+        def nothing(name: str) -> Any:
+            raise AssertionError(f"{name} was asked for")
+
+        sessions = AmbiBenchSessions(*log, nothing, studies=studies or None)
+        rooms = {"ambibench": AmbiBenchActions(sessions)}
+        return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms=rooms)
+
+    return make

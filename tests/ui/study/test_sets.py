@@ -1,0 +1,168 @@
+"""A study's pages through the actions: several sets, who is sent away, links, two benchmarks with studies."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+from fake_sessions import FakeSessions
+from visiting import Page, Visit, ask, enter, play, words
+
+from logs.rows import Ending
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.errors import InputError
+from ui.actions import Actions
+from ui.ambibench.actions import AmbiBenchActions
+from ui.study.pages import Here, Sets, steps_shown
+from ui.tokens import Pass, Signer, TokenError
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+async def through(visit: Visit, *texts: str) -> None:
+    for text in texts:
+        await visit.say(text)
+
+
+async def following(visit: Visit) -> Visit:
+    """The visit of the set that the button for the next one leads to."""
+    answer = await visit.actions.next_set(visit.call)
+    after = Visit(visit.actions, urlparse(answer["go"]).query, visit.language)
+    await after.look()
+    return after
+
+
+async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study: Any) -> None:
+    actions = serve(make_study())
+    visit = await enter(actions, "three", "pid-1")
+    assert "Set 1 of 3" in words(visit.html)
+    assert "You are paid 0.50 USD per set" in words(visit.html)
+    await through(visit, "yes", "ready", "X", "")
+    for number in (2, 3):
+        assert f"Set {number - 1} of 3 is done" in words(visit.html)
+        assert Page(visit.html).one("data-busy")["data-act"] == "st-next"
+        assert "DONE" in visit.html
+        again, visit = visit, await following(visit)
+        assert (await following(again)).episode == visit.episode, "a double click"
+        assert (visit.stage, visit.number) == ("trial", 0)
+        assert f"Set {number} of 3" in words(visit.html)
+        assert "Consent" not in words(visit.html)
+        await through(visit, "X", "")
+    assert "That was all" in words(visit.html)
+    assert "st-next" not in visit.html
+    assert "DONE" in visit.html
+    for answer in (await actions.next_set(visit.call), await ask(actions, "three", "pid-1")):
+        assert 'data-code="done"' in answer["html"]
+        assert "DONE" in answer["html"]
+
+
+async def test_a_next_set_when_nothing_is_left(serve: Any, make_study: Any) -> None:
+    actions = serve(make_study(conditions=["subject/arrow/human"], participants=2))
+    visit = await enter(actions, "three", "pid-1", language="zh")
+    await through(visit, "yes", "ready", "X", "")
+    answer = await actions.next_set(visit.call)
+    page = Page(answer["html"])
+    assert page.one("data-code")["data-code"] == "full"
+    assert page.one("data-title")["lang"] == "zh"
+    assert "DONE" in answer["html"]
+
+
+async def test_a_study_of_one_set_offers_no_other(serve: Any, make_study: Any) -> None:
+    actions = serve(make_study(sets_per_participant=1))
+    visit = await enter(actions, "three", "pid-1")
+    assert "per set" not in words(visit.html)
+    assert "Set 1" not in words(visit.html)
+    await through(visit, "yes", "ready", "X", "")
+    assert "st-next" not in visit.html
+    assert 'data-code="taken"' in (await actions.next_set(visit.call))["html"]
+
+
+async def test_withdrawing_after_two_sets(serve: Any, make_study: Any, log: Any) -> None:
+    actions = serve(make_study())
+    first = await enter(actions, "three", "pid-1")
+    await through(first, "yes", "ready", "X", "something telling")
+    second = await following(first)
+    await through(second, "Y")
+    assert "in all your sets" in words(second.html)
+    assert 'data-code="withdrawn"' in (await actions.withdraw(first.call))["html"]
+    turns = [turn for visit in (first, second) for turn in log[1].turns(visit.episode)]
+    assert {turn.text for turn in turns} == {"[erased]"}
+    assert 'data-code="declined"' in await second.look()
+    assert 'data-code="taken"' in (await actions.next_set(first.call))["html"]
+
+
+async def test_only_a_studys_page_has_a_next_set(serve: Any, make_study: Any) -> None:
+    actions = serve(make_study())
+    visit = await play(actions, setting="instruction")
+    with pytest.raises(InputError, match="no episode of a study"):
+        await actions.next_set(visit.call)
+    for seat in (Pass("x", "seeker"), Pass("x", "robot", room="handmethat")):
+        for call in (actions.next_set, actions.withdraw):
+            with pytest.raises(TokenError):
+                await call({"query": f"t={actions.signer.sign(seat)}"})
+    gone = actions.signer.sign(Pass("x/y", "participant", room="ambibench", study="three"))
+    assert 'data-code="gone"' in (await actions.next_set({"query": f"t={gone}"}))["html"]
+
+
+async def test_who_could_not_go_on_is_told_why(serve: Any, make_study: Any, log: Any) -> None:
+    actions = serve(make_study())
+    visit = await enter(actions, "three", "pid-1")
+    await through(visit, "yes")
+    await log[0].write(Ending(episode_id=visit.episode, status="aborted", cause="warden", message="Broken."))
+    assert 'data-code="broken"' in await visit.look()
+    assert "BACK" in visit.html
+
+
+async def test_who_is_screened_out_is_told_so(
+    serve: Any, make_study: Any, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AmbiBenchSessions, "left", lambda self, turns: "screened_out")
+    actions = serve(make_study())
+    visit = await enter(actions, "three", "pid-1")
+    await through(visit, "yes")
+    ending = Ending(episode_id=visit.episode, status="aborted", cause="participant", message="Three wrong.")
+    await log[0].write(ending)
+    assert 'data-code="screened_out"' in await visit.look()
+    assert "SCREEN" in visit.html
+    assert 'data-code="taken"' in (await ask(actions, "three", "pid-1"))["html"]
+
+
+async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study: Any) -> None:
+    actions = serve()
+    call = {"path": "/study", "query": "study=ambibench-multiple", "language": "en"}
+    assert "1.25 USD in the paper" in words((await actions.page(call))["html"])
+    assert "1.25 USD in the paper" in words((await actions.page(call | {"path": "/ambibench"}))["html"])
+    visit = await enter(actions, "ambibench-multiple", "pid-1")
+    assert "You are paid" not in words(visit.html)
+    assert "nobody has promised" in words(visit.html)
+
+
+async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any) -> None:
+    here, there = make_study(id="here"), make_study(id="there", title="Over there")
+
+    def room(*studies: Any) -> AmbiBenchActions:
+        return AmbiBenchActions(AmbiBenchSessions(*log, no_models, studies=studies))
+
+    signer = Signer(b"x")
+    both = Actions(FakeSessions(), signer, rooms={"ambibench": room(here), "other": room(there)})
+    page = await both.page({"path": "/study", "query": "study=there", "language": "en"})
+    assert "Over there" in page["html"]
+    assert 'data-code="unknown"' in (await ask(both, "nowhere", "pid-1"))["html"]
+    with pytest.raises(InputError, match="ambibench and other have one of that id"):
+        Actions(FakeSessions(), signer, rooms={"ambibench": room(here), "other": room(here)})
+
+
+async def test_without_rooms_there_are_no_studies() -> None:
+    bare = Actions(FakeSessions(), Signer(b"x"))
+    assert 'data-code="unknown"' in (await ask(bare, "three", "pid-1"))["html"]
+    assert "not served" in (await bare.start({"room": "ambibench"}))["problem"]
+    assert bare.paths == ("/", "/play", "/study")
+
+
+def test_steps_of_a_first_and_of_a_later_set() -> None:
+    steps = {"consent": "consent", "quiz": "qualification", "a": "task", "b": "task", "comment": "comment"}
+    assert steps_shown(steps, Here(view=None)) == ("consent", "qualification", "task", "comment")
+    assert steps_shown(steps, Here(view=None, sets=Sets(done=1, most=2))) == ("task", "comment")
