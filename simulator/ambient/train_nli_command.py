@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
+from simulator.ambient.examples import Example
 from simulator.ambient.nli.config import EPOCHS, SEEDS, TrainConfig
 from simulator.ambient.nli.families import Family
 from simulator.ambient.nli.metrics import seeds_summary
@@ -22,9 +24,11 @@ from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.models import require_local, weights_of
 from simulator.runner.progress import updates_bar
+from simulator.seeds import derive_seed
 
 _PREFIXES: Final = ("local/", "transformers/")
 _USUAL: Final = TrainConfig()
+DEV_SHARE: Final = 0.2
 
 
 def train_ambient_nli(
@@ -51,8 +55,11 @@ def train_ambient_nli(
     ] = "all",
     seeds: Annotated[str, typer.Option(help="separated by commas")] = ",".join(map(str, SEEDS)),
     data: Annotated[
-        str, typer.Option(help="AmbiEnt data with dev and test: builtin, added data, or a path")
+        str, typer.Option(help="AmbiEnt data to tune and score on: builtin, added data, or a path")
     ] = BUILTIN,
+    dev_share: Annotated[
+        float, typer.Option(min=0, max=1, help="of data without dev and test: share drawn for dev")
+    ] = DEV_SHARE,
     read_batch: Annotated[int, typer.Option(min=1, help="pairs read at a time for predictions")] = BATCH,
     threads: Annotated[int | None, typer.Option(min=1, help="threads that torch may use")] = None,
     out: Annotated[Path, typer.Option(help="folder; its name is the model's in tables")] = Path(
@@ -79,7 +86,13 @@ def train_ambient_nli(
     stages = [_stage(one, epochs) for one in train]
     found = {str(path): _pairs(path, family) for path, _ in stages}
     held = _pairs(held_out, family) if held_out is not None else ()
-    dev, test = load_examples(data, split="dev"), load_examples(data, split="test")
+    dev, test = dev_and_test(load_examples(data), dev_share)
+    if not any(example.split for example in dev):
+        console.print(
+            f"{data} has no dev and test: thresholds are tuned on {len(dev)} examples drawn from it, "
+            f"scores are of the other {len(test)}",
+            highlight=False,
+        )
     require_local()
     import torch
 
@@ -117,6 +130,29 @@ def train_ambient_nli(
     for table in (table_5_short([model]), table_11([model])):
         console.print(table.to_text())
     console.print(f"[dim]folder[/dim] {out}", highlight=False)
+
+
+def dev_and_test(
+    examples: Sequence[Example], share: float = DEV_SHARE, seed: int = 0
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """The examples to tune on and those to score, as they are marked; of unmarked ones some are drawn.
+
+    Raises:
+        InputError: if one of the two would be empty.
+    """
+    if any(example.split for example in examples):
+        dev = tuple(example for example in examples if example.split == "dev")
+        test = tuple(example for example in examples if example.split == "test")
+    else:
+        count = round(share * len(examples))
+        drawn = set(Random(derive_seed(seed, "dev")).sample(range(len(examples)), count))
+        dev = tuple(example for place, example in enumerate(examples) if place in drawn)
+        test = tuple(example for place, example in enumerate(examples) if place not in drawn)
+    if not dev or not test:
+        raise InputError(
+            f"{len(dev)} dev and {len(test)} test examples: both are needed, to tune and to score"
+        )
+    return dev, test
 
 
 def _seeds(text: str) -> tuple[int, ...]:

@@ -190,8 +190,11 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
 
 
 def _save(head: Head, folder: Path) -> None:
-    head.model.save_pretrained(folder)
-    head.tokenizer.save_pretrained(folder)
+    import transformers
+
+    with quiet(transformers):
+        head.model.save_pretrained(folder)
+        head.tokenizer.save_pretrained(folder)
 
 
 def _settings(material: Material, config: TrainConfig, seed: int, threshold: Threshold) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from simulator.ambient.nli.predict import load_predictor  # noqa: E402
 from simulator.ambient.nli.scoring import nli_records  # noqa: E402
 from simulator.ambient.nli.train import train_seeds  # noqa: E402
 from simulator.ambient.nli.training_data import read_training  # noqa: E402
-from simulator.ambient.train_nli_command import train_ambient_nli  # noqa: E402
+from simulator.ambient.train_nli_command import dev_and_test, train_ambient_nli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -217,6 +217,21 @@ def test_faulty_pairs_are_named(encoder, training, ambient, tmp_path):
 def test_the_examples_have_what_the_tests_need(ambient):
     assert len(load_examples(str(ambient), "dev")) == 12
     assert sum(example.ambiguous for example in load_examples(str(ambient), "test")) == 3
+
+
+def test_data_without_splits_are_split_and_that_is_said(encoder, training, ambient, tmp_path):
+    lines = (ambient / "test.jsonl").read_text() + (ambient / "dev.jsonl").read_text()
+    (tmp_path / "all.jsonl").write_text(lines, encoding="utf-8")
+    words = options(encoder, training, tmp_path / "all.jsonl", tmp_path / "m", "--dev-share", "0.4")
+    found = train(*words)
+    assert "tuned on 12 examples drawn from it, scores are of the other 18" in found.output
+    rows = read_logits(tmp_path / "m" / "seed42" / "dev_logits.jsonl").rows
+    drawn = {row.id for row in rows}
+    assert len(drawn) == 12 and drawn != {str(number) for number in range(12)}
+    examples = load_examples(str(tmp_path / "all.jsonl"))
+    assert {one.id for one in dev_and_test(examples, 0.4)[0]} == drawn
+    with pytest.raises(InputError, match="0 dev and 30 test examples"):
+        dev_and_test(examples, 0.0)
 
 
 def test_seeds_are_told_one_by_one(encoder, training, ambient, tmp_path):

@@ -1,0 +1,186 @@
+"""`askback score ambient-claims`: are flagged claims those that fact-checks call ambiguous? (spec 10)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from simulator.ambient.claims import (
+    THRESHOLD,
+    ClaimMeasures,
+    claim_measures,
+    explanation,
+    predicted_set,
+    rescored,
+    score,
+    score_paraphrases,
+)
+from simulator.ambient.files.claims import ClaimAnnotation, join, read_annotations, read_results
+from simulator.ambient.labels import format_labels
+from simulator.ambient.nli.predict import load_predictor
+from simulator.ambient.records import ClaimRecord
+from simulator.errors import InputError
+from simulator.figures import Cell, Column, Table
+
+PAPER = {"precision": 0.124, "recall": 0.888}
+"""Of multi-label WANLI on 200 claims; the recall is truncated there, not rounded."""
+
+
+def score_ambient_claims(
+    results: Annotated[list[Path], typer.Argument(help="results.jsonl: claims with paraphrases and scores")],
+    annotations: Annotated[
+        Path | None, typer.Option(help="dev-annotations.csv: what the fact-checks complain about")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="score the paraphrases anew with the model in this folder")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="probability above which a claim is flagged")
+    ] = THRESHOLD,
+    show: Annotated[int, typer.Option(min=0, help="flagged claims to show, the highest first")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print all claims as CSV")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX")] = False,
+) -> None:
+    """Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked."""
+    if as_json + as_csv + as_latex > 1:
+        raise InputError("take one of --json, --csv and --latex")
+    records, notes = _records(results, annotations)
+    if model is not None:
+        predictor = load_predictor(model)
+        records = [
+            replace(
+                record,
+                paraphrases=score_paraphrases(
+                    predictor, record.cleaned, [one.text for one in record.paraphrases]
+                ),
+                stored_score=None,
+            )
+            for record in records
+        ]
+    notes += [
+        f"claim {record.id}: its score is stored as {record.stored_score:.9g}, but is "
+        f"{'none' if now is None else f'{now:.9g}'}"
+        for record, now in rescored(records)
+    ]
+    measures = claim_measures(records, threshold)
+    if as_json:
+        typer.echo(_json(measures, records, notes))
+    elif as_csv:
+        typer.echo(table_6(records, threshold, all_claims=True).to_csv(), nl=False)
+    elif as_latex:
+        tables = measures_table(measures), table_6(records, threshold, most=show)
+        typer.echo("\n".join(table.to_latex() for table in tables), nl=False)
+    else:
+        _print(measures, table_6(records, threshold, most=show))
+    errors = Console(stderr=True)
+    for note in notes:
+        errors.print(note, highlight=False, markup=False, style="yellow", soft_wrap=True)
+    if not records:
+        raise typer.Exit(1)
+
+
+def measures_table(measures: ClaimMeasures) -> Table:
+    """Precision and recall for ambiguity with Wilson intervals, and what the paper prints."""
+    columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1, 100)]
+    rows: list[list[Cell]] = [
+        ["precision", measures.precision, PAPER["precision"]],
+        ["recall", measures.recall, PAPER["recall"]],
+    ]
+    return Table(columns, rows, "Claims marked as ambiguous, in %")
+
+
+def table_6(
+    records: Sequence[ClaimRecord], threshold: float, *, most: int | None = None, all_claims: bool = False
+) -> Table:
+    """Flagged claims, the highest score first, each with the paraphrase that explains it and its label set.
+
+    Args:
+        records: claims.
+        threshold: above which they are flagged.
+        most: rows at most.
+        all_claims: those that are not flagged, too.
+    """
+    ordered = sorted(records, key=lambda record: -(score(record) or 0.0))
+    rows: list[list[Cell]] = []
+    for record in ordered:
+        reason = explanation(record, threshold)
+        if reason is None and not all_claims:
+            continue
+        found = predicted_set(reason, threshold) if reason else None
+        rows.append(
+            [
+                record.id,
+                record.claim,
+                reason.text if reason else None,
+                None if found is None else format_labels(found),
+                score(record),
+                None if record.marks is None else ", ".join(sorted(record.marks)),
+            ]
+        )
+    columns: list[Column | str] = ["id", "claim", "paraphrase", "labels", Column("score", 3), "marks"]
+    return Table(columns, rows[:most], "Table 6: flagged claims")
+
+
+def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[ClaimRecord], list[str]]:
+    records: list[ClaimRecord] = []
+    notes: list[str] = []
+    for path in results:
+        try:
+            read = read_results(path)
+        except InputError as error:
+            notes.append(str(error))
+            continue
+        notes += map(str, read.faults)
+        records += read.rows
+    if annotations is None:
+        return records, notes
+    marks: Sequence[ClaimAnnotation] = ()
+    try:
+        table = read_annotations(annotations)
+        notes += map(str, table.faults)
+        marks = table.rows
+    except InputError as error:
+        notes.append(str(error))
+    joined = join(records, marks)
+    if joined.unannotated:
+        notes.append(f"{joined.unannotated} of {len(records)} claims are not in {annotations}")
+    if joined.unknown:
+        notes.append(f"{joined.unknown} rows of {annotations} are on claims that are not in the results")
+    return list(joined.records), notes
+
+
+def _print(measures: ClaimMeasures, flagged: Table) -> None:
+    console = Console()
+    if measures.n:
+        console.print(measures_table(measures).to_text())
+    console.print(
+        f"{measures.n} claims marked, {measures.ambiguous} of them as ambiguous; {measures.flagged} flagged "
+        f"(score above {measures.threshold:.4f}); {measures.unscored} without a paraphrase; "
+        f"{measures.unmarked} not marked",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if flagged.rows:
+        console.print()
+        console.print(flagged.to_text())
+
+
+def _json(measures: ClaimMeasures, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
+    counts = {
+        name: getattr(measures, name)
+        for name in ("n", "unmarked", "unscored", "flagged", "ambiguous", "threshold")
+    }
+    plain = {
+        **counts,
+        "measures": json.loads(measures_table(measures).to_json())["rows"],
+        "claims": json.loads(table_6(records, measures.threshold, all_claims=True).to_json())["rows"],
+        "problems": list(notes),
+    }
+    return json.dumps(plain, ensure_ascii=False, indent=1)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from simulator.ambient.claims_command import score_ambient_claims
+from simulator.errors import InputError
+
+CLAIMS = ("The bridge opened again.", "Rents fell.", "Half of all buses are new.", "Nobody voted.")
+
+
+def score(*words):
+    app = typer.Typer()
+    app.command()(score_ambient_claims)
+    return CliRunner().invoke(
+        app, [*map(str, words)], catch_exceptions=False, env={"COLUMNS": "160", "NO_COLOR": "1"}
+    )
+
+
+@pytest.fixture
+def results(tmp_path):
+    path = tmp_path / "results.jsonl"
+    rows = [
+        {
+            "example_id": str(at),
+            "claim": claim,
+            "cleaned_claim": claim,
+            "paraphrases": [[f"{claim} Really.", top], [f"{claim} Yes.", top / 2]] if top else [],
+            "ambiguity_score": top,
+        }
+        for at, (claim, top) in enumerate(zip(CLAIMS, (0.4, 0.2, 0.01, None), strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def annotations(tmp_path):
+    path = tmp_path / "dev-annotations.csv"
+    lines = [f"{CLAIMS[0]},a", f"{CLAIMS[1]},f", f'{CLAIMS[2]},"a, f"', "Another one.,a"]
+    path.write_text("claim,annotation\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_precision_and_recall_with_intervals_and_the_claims_behind_them(results, annotations):
+    found = score(results, "--annotations", annotations)
+    assert found.exit_code == 0
+    assert "precision  50.0 [" in found.output and "12.4" in found.output and "88.8" in found.output
+    assert "3 claims marked, 2 of them as ambiguous; 2 flagged (score above 0.1224)" in found.output
+    assert "0 without a paraphrase; 1 not marked" in found.output
+    assert "The bridge opened again. Really." in found.output and "Half of all" not in found.output
+    assert "1 of 4 claims are not in" in found.stderr
+    assert "1 rows of" in found.stderr
+
+
+def test_without_annotations_claims_are_flagged_all_the_same(results):
+    found = score(results, "--show", "1")
+    assert "precision" not in found.output and "0.400" in found.output and "0.200" not in found.output
+
+
+def test_other_forms_have_every_claim(results, annotations):
+    told = json.loads(score(results, "--annotations", annotations, "--json").stdout)
+    assert (told["n"], told["flagged"], told["ambiguous"], told["unmarked"]) == (3, 2, 2, 1)
+    assert told["measures"][0]["value"]["value"] == 0.5
+    assert [one["score"] for one in told["claims"]] == [0.4, 0.2, 0.01, None]
+    rows = list(csv.DictReader(io.StringIO(score(results, "--csv").stdout)))
+    assert [row["paraphrase"] for row in rows][1:] == ["Rents fell. Really.", "", ""]
+    assert r"precision & 50.0 [" in score(results, "--annotations", annotations, "--latex").stdout
+
+
+def test_stored_scores_that_do_not_fit_and_bad_files_are_named(results, annotations, tmp_path):
+    lines = results.read_text().replace('"ambiguity_score": 0.4', '"ambiguity_score": 0.5')
+    results.write_text(lines + '{"example_id": 9}\n', encoding="utf-8")
+    found = score(results, tmp_path / "none.jsonl", "--annotations", tmp_path / "none.csv")
+    assert found.exit_code == 0
+    for part in (
+        "claim 0: its score is stored as 0.5, but is 0.4",
+        "results.jsonl:5: task 9: claim is missing",
+        "none.jsonl: cannot be read",
+        "none.csv: cannot be read",
+    ):
+        assert part in found.stderr
+    assert score(tmp_path / "none.jsonl").exit_code == 1
+    with pytest.raises(InputError, match="take one of"):
+        score(results, "--json", "--latex")
+
+
+def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
+    from simulator.ambient import claims_command
+
+    class Fixed:
+        def probabilities(self, pairs):
+            return [
+                {"contradiction": 0.3, "entailment": 0.6, "neutral": float("Yes" in two)} for _, two in pairs
+            ]
+
+    monkeypatch.setattr(claims_command, "load_predictor", lambda folder: Fixed())
+    told = json.loads(score(results, "--model", tmp_path, "--json").stdout)
+    assert [one["score"] for one in told["claims"]] == [0.6, 0.6, 0.6, None]
+    assert told["claims"][0]["labels"] == "contradiction, entailment, neutral"
+    assert told["claims"][0]["paraphrase"] == "The bridge opened again. Yes."
+    assert told["problems"] == []

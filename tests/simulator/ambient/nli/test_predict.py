@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+torch = pytest.importorskip("torch", reason="models need torch: pip install 'askback[local]'")
+transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
+
+from simulator.ambient.claims import score_paraphrases  # noqa: E402
+from simulator.ambient.data import load_examples  # noqa: E402
+from simulator.ambient.labels import LABEL_SETS, LABELS, format_labels  # noqa: E402
+from simulator.ambient.nli.families import SET_NAMES  # noqa: E402
+from simulator.ambient.nli.predict import load_predictor, sigmoid, softmax  # noqa: E402
+from simulator.ambient.nli.thresholds import label_set  # noqa: E402
+from simulator.errors import InputError  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+PAIRS = [("the dog sleeps .", "the cat never rests ."), ("the duck sleeps .", "the duck rests .")]
+
+
+@pytest.fixture
+def classifier(encoder, tmp_path):
+    """Makes a folder of a model with classes in any order, as anybody's program would leave it."""
+
+    def make(names, **config):
+        torch.manual_seed(2)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            encoder, num_labels=len(names), id2label=dict(enumerate(names)), **config
+        )
+        folder = tmp_path / "model"
+        model.save_pretrained(folder)
+        transformers.AutoTokenizer.from_pretrained(encoder).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def raw(folder, pairs):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.no_grad():
+        return [model(**tokenizer(*pair, return_tensors="pt")).logits[0].tolist() for pair in pairs]
+
+
+def test_classes_are_found_by_their_names_in_whatever_order(classifier):
+    folder = classifier(["ENTAILMENT", "neutral", "Contradiction"])
+    predictor = load_predictor(folder)
+    assert predictor.family == "classifier"
+    for found, row in zip(predictor.logits(PAIRS), raw(folder, PAIRS), strict=True):
+        assert list(found) == list(LABELS)
+        assert found["entailment"] == pytest.approx(row[0], abs=1e-5)
+        assert found["neutral"] == pytest.approx(row[1], abs=1e-5)
+        assert found["contradiction"] == pytest.approx(row[2], abs=1e-5)
+    for found in predictor.probabilities(PAIRS):
+        assert sum(found.values()) == pytest.approx(1)
+
+
+def test_a_multilabel_model_has_a_probability_for_each_label_by_itself(classifier):
+    folder = classifier(list(LABELS), problem_type="multi_label_classification")
+    predictor = load_predictor(folder)
+    assert predictor.family == "multilabel"
+    for logits, found in zip(predictor.logits(PAIRS), predictor.probabilities(PAIRS), strict=True):
+        assert found == {label: pytest.approx(sigmoid(logit)) for label, logit in logits.items()}
+    assert load_predictor(folder, family="distributional").probabilities(PAIRS) != pytest.approx(found)
+    (paraphrase,) = score_paraphrases(predictor, PAIRS[0][0], (PAIRS[0][1],))
+    assert paraphrase.score == sorted(paraphrase.probabilities.values())[1]
+
+
+def test_a_classifier_over_sets_needs_no_threshold(classifier):
+    names = sorted(SET_NAMES, reverse=True)
+    predictor = load_predictor(classifier(names))
+    assert predictor.family == "set"
+    for pair, found, shares in zip(
+        PAIRS, predictor.label_sets(PAIRS), predictor.probabilities(PAIRS), strict=True
+    ):
+        (logits,) = predictor.logits([pair])
+        assert format_labels(found) == max(logits, key=lambda name: logits[name])
+        by_set = dict(zip(logits, softmax(list(logits.values())), strict=True))
+        for label in LABELS:
+            wanted = sum(by_set[format_labels(one)] for one in LABEL_SETS if label in one)
+            assert shares[label] == pytest.approx(wanted)
+
+
+def test_one_number_is_a_regression(classifier):
+    predictor = load_predictor(classifier(["LABEL_0"]))
+    assert predictor.family == "regression"
+    assert set(predictor.logits(PAIRS)[0]) == {"value"}
+    with pytest.raises(InputError, match="not probabilities of labels"):
+        predictor.probabilities(PAIRS)
+
+
+def test_a_threshold_is_given_tuned_or_missed(classifier, ambient):
+    folder = classifier(list(LABELS))
+    predictor = load_predictor(folder)
+    with pytest.raises(InputError, match="has no threshold"):
+        predictor.label_sets(PAIRS)
+    scores = predictor.scores(PAIRS)
+    given = load_predictor(folder, threshold=0.0).label_sets(PAIRS)
+    assert given == [label_set(one, 0.0) for one in scores]
+    examples = load_examples(str(ambient), "dev")
+    tuned = predictor.tuned(examples)
+    candidates = predictor.scores([(one.premise, one.hypothesis) for one in examples])
+    assert any(tuned.threshold == pytest.approx(one) for row in candidates for one in row)
+    (folder / "nli.json").write_text(json.dumps({"family": "multilabel", "threshold": -1.5}))
+    told = load_predictor(folder)
+    assert (told.family, told.threshold) == ("multilabel", -1.5)
+
+
+def test_order_and_company_do_not_matter(classifier):
+    predictor = load_predictor(classifier(list(LABELS)))
+    many = [(f"the {noun} sleeps .", "the cat rests ." * (1 + at % 3)) for at, noun in enumerate("abcdefg")]
+    together = predictor.scores(many)
+    for pair, found in zip(many, together, strict=True):
+        assert predictor.scores([pair])[0] == pytest.approx(found, abs=1e-5)
+    assert predictor.scores([]) == []
+
+
+def test_a_pair_is_cut_to_the_longest_that_is_read(classifier):
+    folder = classifier(list(LABELS))
+    (folder / "nli.json").write_text(json.dumps({"family": "classifier", "max_length": 16}))
+    predictor = load_predictor(folder)
+    long = ("the dog sleeps . " * 50, "the cat rests .")
+    assert all(map(math.isfinite, predictor.scores([long])[0]))
+
+
+def test_what_cannot_be_asked_is_said(classifier, encoder, causal, tmp_path):
+    with pytest.raises(InputError, match="no such folder"):
+        load_predictor(tmp_path / "nowhere")
+    for folder in (encoder, causal):
+        with pytest.raises(InputError, match="holds no model for sequence classification"):
+            load_predictor(folder)
+    folder = classifier(["LABEL_0", "LABEL_1", "LABEL_2"])
+    with pytest.raises(InputError, match=r"id2label names the classes label_0, label_1, label_2"):
+        load_predictor(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(InputError, match="as in no model of family set"):
+        load_predictor(classifier(list(LABELS)), family="set")
+    (folder / "nli.json").write_text("{")
+    with pytest.raises(InputError, match=r"nli\.json: cannot be read"):
+        load_predictor(folder)
+
+
+def test_the_logistic_function_does_not_overflow():
+    assert sigmoid(-1000) == 0 and sigmoid(1000) == 1
+    assert sigmoid(-1.97) == pytest.approx(0.1224, abs=1e-4)
+    assert softmax([1000.0, 0.0]) == [1.0, 0.0]
