@@ -6,6 +6,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simulator.ambient.annotation_rules import (
     CODES,
@@ -20,6 +22,7 @@ from simulator.ambient.annotation_rules import (
 )
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import parse_label, parse_labels
+from simulator.ambient.rules import findings
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 
@@ -193,6 +196,27 @@ def test_a_form_goes_through_json() -> None:
 def test_a_form_that_cannot_be_read(payload: dict[str, object], field: str) -> None:
     with pytest.raises(InputError, match=field):
         read_annotation(payload)
+
+
+TEXTS = st.sampled_from(["p", "q", "r", " p ", "q  ", ""])
+REWRITES = st.lists(
+    st.builds(Disambiguation, TEXTS, TEXTS, st.sampled_from(["entailment", "neutral"])), max_size=5
+)
+
+
+@given(REWRITES)
+@settings(max_examples=400, deadline=None)
+def test_what_the_rules_allow_is_a_sound_row_of_the_dataset(rewrites: list[Disambiguation]) -> None:
+    annotation = Annotation(labels=parse_labels("entailment, neutral"), rewrites=tuple(rewrites))
+    if check_annotation("p", "r", annotation, consolidated=True):
+        with pytest.raises(InputError, match="Example 7"):
+            consolidated_example("7", "p", "r", annotation)
+    else:
+        made = consolidated_example("7", "p", "r", annotation)
+        assert [one for one in findings(made) if one.severity == "error"] == []
+        assert frozenset(one.label for one in made.disambiguations) == made.labels
+        assert (made.premise_ambiguous, made.hypothesis_ambiguous) == flags("p", "r", annotation)
+        assert check_annotation("p", "r", annotation) == ()
 
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))

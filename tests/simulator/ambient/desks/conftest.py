@@ -11,8 +11,11 @@ from simulator.ambient.annotation_rules import annotation_payload
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import Label
+from simulator.ambient.payloads import logged
+from simulator.ambient.playing import Options, Step
 from simulator.ambient.rows import item_row
 from simulator.ambient.views import Annotation
+from simulator.seats import Reply
 
 RUN = "linguists"
 P, H = "They met at the bank.", "They met near water."
@@ -52,7 +55,9 @@ class Desk:
         status: Status | None = "completed",
     ) -> str:
         """A person's form on an example; the key of the example."""
-        item = item_row(AnnotateItem(id=example, example=Example(id=example, premise=P, hypothesis=H)))
+        given = AnnotateItem(id=example, example=Example(id=example, premise=P, hypothesis=H))
+        item, reply = item_row(given), Reply(move=annotation_payload(annotation))
+        text, payload = logged(given, Step("annotate"), reply, Options(), person=True)
         self._count += 1
         id = f"{RUN}/{self._count}"
         self.put(
@@ -69,19 +74,7 @@ class Desk:
                 participant_id=worker,
             ),
             Turn(episode_id=id, number=0, seat="annotator", text="ready", payload={"kind": "ready"}),
-            Turn(
-                episode_id=id,
-                number=1,
-                seat="annotator",
-                text="form",
-                payload={
-                    "kind": "annotate",
-                    "person": True,
-                    "private": ["discard", "labels", "rewrites", "comment"],
-                    **annotation_payload(annotation),
-                },
-                seconds=seconds,
-            ),
+            Turn(episode_id=id, number=1, seat="annotator", text=text, payload=payload, seconds=seconds),
         )
         if status is not None:
             self.put(Ending(episode_id=id, status=status))
