@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions, over_http
+sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # visiting
+sys.path.insert(0, str(Path(__file__).parent))  # filling
+
+from fake_sessions import FakeSessions
+
+from logs import LogReader, LogWriter
+from simulator.ambient.sessions import AmbientSessions
+from simulator.studies import Study
+from ui.actions import Actions
+from ui.ambient.actions import AmbientActions
+from ui.ambient.ports import ROOM
+from ui.server import create_server
+from ui.tokens import Signer
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+def make_study(name: str, task: str, **more: Any) -> Study:
+    """A study of the task on four built-in examples, in which each is judged twice."""
+    settings = {"task": task, "data": "builtin", "items": 4, "languages": more.pop("languages", ["en", "zh"])}
+    given = {
+        "id": name,
+        "title": f"The {name}",
+        "benchmark": "ambient",
+        "seat": "annotator",
+        "settings": settings | more.pop("settings", {}),
+        "judgments_per_item": 2,
+        "pay": {"amount": 0.4, "currency": "USD", "minutes": 2},
+        "completion_codes": {
+            "complete": f"DONE-{name}",
+            "screened_out": f"OUT-{name}",
+            "returned": f"BACK-{name}",
+        },
+    }
+    return Study.model_validate(given | more)
+
+
+STUDIES = (
+    make_study("crowd", "crowd", sets_per_participant=3, settings={"qualification": {"pass": 4}}),
+    make_study("shown", "crowd", settings={"show_result": True}, exclude=[]),
+    make_study("linguists", "annotate", sets_per_participant=2, languages=["zh"]),
+    make_study("statements", "true_false"),
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def readings(log: tuple[LogWriter, LogReader]) -> AmbientSessions:
+    """Free play and small studies, on a log of their own; no models."""
+    return AmbientSessions(*log, no_models, studies=STUDIES)
+
+
+@pytest.fixture
+def actions(readings: AmbientSessions) -> Actions:
+    return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms={ROOM: AmbientActions(readings)})
+
+
+@pytest.fixture
+async def client(readings: AmbientSessions, tmp_path: Path) -> TestClient:
+    # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
+    server = create_server(FakeSessions(), home=tmp_path, ambient=readings)
+    return TestClient(server, base_url="http://127.0.0.1:7860")

@@ -1,0 +1,217 @@
+"""What the browser can ask for: playing, qualifying, sets, forms that are refused, withdrawing."""
+
+from __future__ import annotations
+
+import pytest
+from filling import Visit, ask, crowd_item, enter, item_of, judge, play
+from visiting import Page, words
+
+from logs import LogReader, LogWriter
+from simulator.ambient.items import AnnotateItem, TrueFalseItem
+from simulator.ambient.sessions import AmbientSessions
+from ui.actions import Actions
+
+Log = tuple[LogWriter, LogReader]
+
+
+async def test_free_play_of_a_crowdworker(actions: Actions, log: Log) -> None:
+    visit = await play(actions)
+    assert visit.stage == "instructions"
+    await visit.begin()
+    item = crowd_item(log[1], visit.episode)
+    assert "Step 1 of 3" in words(visit.html)
+    await judge(visit, item)
+    assert visit.stage == "done"
+    assert "2 of 2 readings as in the dataset" in words(visit.html)
+    turns = tuple(log[1].turns(visit.episode))
+    assert [turn.payload["kind"] for turn in turns] == ["ready", "label", "plausible", "relabel"]
+    assert all(turn.payload["keys_used"] is True and turn.seconds == 1.5 for turn in turns)
+    assert turns[1].payload["shown_at"].startswith("2026-01-02T03:04:05.678")
+
+
+async def test_free_play_of_a_linguist(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotate")
+    await visit.begin()
+    item = item_of(log[1], visit.episode)
+    assert isinstance(item, AnnotateItem)
+    premise, hypothesis = item.example.premise, item.example.hypothesis
+    rewrites = [
+        {"premise": f"{premise} {word}", "hypothesis": hypothesis, "label": label}
+        for word, label in (("Once.", "neutral"), ("Twice.", "entailment"))
+    ]
+    answer = await visit.fill(labels=["neutral", "entailment"], rewrites=rewrites, comment="<b>hm</b>")
+    assert answer["accepted"]
+    turn = tuple(log[1].turns(visit.episode))[-1]
+    assert turn.payload["comment"] == "<b>hm</b>"
+    assert len(turn.payload["rewrites"]) == 2
+    assert "Your rewrites" in words(visit.html)
+
+
+async def test_free_play_of_statements(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "true_false")
+    await visit.begin()
+    item = item_of(log[1], visit.episode)
+    assert isinstance(item, TrueFalseItem)
+    count = 4 * len(item.rewrites)
+    for k in range(1, count + 1):
+        assert f"Statement {k} of {count}" in words(visit.html)
+        assert item.sentence in words(visit.html)
+        await visit.fill(answer=True)
+    assert f"{count // 2} of {count} right" in words(visit.html)
+
+
+async def test_a_start_that_fails_says_why(actions: Actions) -> None:
+    answer = await actions.start({"room": "ambient", "task": "evaluate", "language": "en"})
+    assert "did not work" in answer["problem"]
+
+
+async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
+    visit = await enter(actions, "crowd", "pid-1")
+    assert visit.stage == "consent"
+    await visit.begin()
+    assert "Question 1 of 5" in words(visit.html)
+    await visit.qualify(log[1])
+    assert "Step 1 of 3" in words(visit.html)
+    first = crowd_item(log[1], visit.episode)
+    await judge(visit, first)
+    assert "DONE-crowd" in visit.html
+    assert "Set 1 of 3 is done" in words(visit.html)
+    answer = await actions.next_set(visit.call)
+    second = Visit(actions, answer["go"].partition("?")[2])
+    await second.look()
+    assert second.stage == "label"  # no consent, no instructions, no questions again
+    item = crowd_item(log[1], second.episode)
+    assert item.id != first.id
+    await judge(second, item)
+    assert "Set 2 of 3 is done" in words(second.html)
+
+
+async def test_who_does_not_qualify_leaves_with_a_code_of_their_own(actions: Actions, log: Log) -> None:
+    visit = await enter(actions, "crowd", "pid-1")
+    await visit.begin()
+    await visit.qualify(log[1], right=3)
+    assert 'data-code="screened_out"' in visit.html
+    assert "OUT-crowd" in visit.html
+    assert "DONE-crowd" not in visit.html
+    assert 'data-code="screened_out"' in await visit.look()
+
+
+async def test_declining_and_withdrawing(actions: Actions, log: Log, readings: AmbientSessions) -> None:
+    before = [card.places_left for card in readings.studies()]
+    visit = await enter(actions, "crowd", "pid-1")
+    await visit.send(text="no")
+    assert 'data-code="declined"' in visit.html
+    visit = await enter(actions, "crowd", "pid-2")
+    await visit.begin()
+    await visit.qualify(log[1])
+    await visit.fill(label="neutral")
+    assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
+    assert [card.places_left for card in readings.studies()] == before
+    turn = next(turn for turn in log[1].turns(visit.episode) if turn.payload["kind"] == "label")
+    assert turn.payload.get("answer") in (None, "[erased]")
+
+
+async def test_a_result_only_where_the_study_shows_it(actions: Actions, log: Log) -> None:
+    for study, shown in (("shown", True), ("crowd", False)):
+        visit = await enter(actions, study, f"pid-{study}")
+        await visit.begin()
+        if not shown:
+            await visit.qualify(log[1])
+        await judge(visit, crowd_item(log[1], visit.episode))
+        assert ("The distractor" in words(visit.html)) == shown
+
+
+FORMS = (
+    ({}, "choose a label"),
+    ({"plausible": [True, True]}, "answer for every reading"),
+    ({"labels": ["neutral", "neutral", None]}, "a label for every pair"),
+)
+
+
+async def test_a_form_that_is_not_complete_is_no_turn(actions: Actions, log: Log) -> None:
+    visit = await play(actions)
+    await visit.begin()
+    item = crowd_item(log[1], visit.episode)
+    good = (
+        {"label": "neutral"},
+        {"plausible": [True] * len(item.candidates)},
+        {"labels": ["neutral"] * 3},
+    )
+    for (form, said), right in zip(FORMS, good, strict=True):
+        number = visit.number
+        assert not (await visit.fill(**form))["accepted"]
+        assert said in words(visit.html)
+        assert visit.number == number
+        assert (await visit.fill(**right))["accepted"]
+
+
+async def test_what_is_wrong_with_a_rewrite_is_said_at_its_place(actions: Actions, log: Log) -> None:
+    visit = await enter(actions, "linguists", "pid-1", language="zh")
+    await visit.begin()
+    item = item_of(log[1], visit.episode)
+    assert isinstance(item, AnnotateItem)
+    pair = {"premise": item.example.premise, "hypothesis": item.example.hypothesis}
+    rewrites = [
+        {**pair, "premise": "Changed.", "label": "neutral"},
+        {**pair, "hypothesis": " ", "label": "entailment"},
+    ]
+    answer = await visit.fill(labels=["neutral", "contradiction"], rewrites=rewrites)
+    assert not answer["accepted"]
+    page = Page(visit.html)
+    places = {attrs["id"] for _, attrs in page.tags if (attrs.get("class") or "") == "ae-problems"}
+    assert places == {
+        "ae-problem-labels",
+        "ae-problem-premise",
+        "ae-problem-hypothesis",
+        "ae-problem-card-1-label",
+        "ae-problem-card-1-hypothesis",
+    }
+    marked = [attrs for _, attrs in page.tags if attrs.get("aria-invalid") == "true"]
+    assert {attrs["aria-describedby"] for attrs in marked} <= places
+    assert len(marked) == 3
+    assert "还没有“矛盾”的改写" in words(visit.html)
+    assert tuple(log[1].turns(visit.episode))[-1].payload["kind"] == "ready"
+
+
+async def test_a_discarded_pair_needs_a_reason(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotate")
+    await visit.begin()
+    assert not (await visit.fill(discard=None, comment=""))["accepted"]
+    assert "Tick at least one label, or discard the pair" in words(visit.html)
+    assert (await visit.fill(discard="not_fluent", comment="Odd."))["accepted"]
+    assert "You discarded this pair" in words(visit.html)
+
+
+async def test_a_turn_counts_once_and_a_second_tab_is_told(actions: Actions) -> None:
+    visit = await play(actions)
+    await visit.begin()
+    number = visit.number
+    for _ in range(2):
+        sent = await visit.send(number, "render-once", filled={"label": "neutral"})
+        assert sent["accepted"]
+        assert visit.number == number + 1
+    late = await visit.send(number, "render-late", filled={"label": "entailment"})
+    assert not late["accepted"]
+    assert "another window" in visit.html
+
+
+async def test_what_is_far_too_long_is_not_read(actions: Actions) -> None:
+    visit = await play(actions, "annotate")
+    await visit.begin()
+    with pytest.raises(ValueError, match="20000"):
+        await visit.fill(labels=["neutral"], comment="x" * 20_001)
+    assert not (await visit.fill(labels=["neutral"], comment="x" * 4_001))["accepted"]
+    assert "more text than can be kept" in words(visit.html)
+
+
+async def test_where_an_episode_stands(actions: Actions, log: Log) -> None:
+    visit = await play(actions)
+    state = await actions.state(visit.token)
+    assert state == {"number": 0, "my_turn": True, "ended": False, "trouble": False}
+
+
+async def test_the_welcome_page_says_what_is_done(actions: Actions) -> None:
+    for study, said in (("crowd", "readings that one of them may have"), ("linguists", "标注一些成对")):
+        page = await actions.page({"path": "/study", "query": f"study={study}", "language": "en"})
+        assert said in words(page["html"])
+    assert 'data-code="unknown"' in (await ask(actions, "nothing"))["html"]
