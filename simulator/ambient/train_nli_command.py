@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Final
@@ -178,11 +178,11 @@ def _stage(text: str, epochs: int) -> tuple[Path, int]:
 def _pairs(path: Path, family: Family) -> tuple[TrainingPair, ...]:
     read = read_training(path, family)
     if read.faults:
-        more = f" (and {len(read.faults) - 1} more)" if len(read.faults) > 1 else ""
-        raise InputError(f"{read.faults[0]}{more}")
+        count = f"; {len(read.faults)} of {len(read.faults) + len(read.rows)} rows are faulty"
+        raise InputError(f"{read.faults[0]}{count}: mend or leave them out")
     return read.rows
 
 
 def _fingerprint(path: Path) -> Sequence[str]:
     with path.open("rb") as file:
-        return [path.name, sha256(file.read()).hexdigest()[:16]]
+        return [path.name, file_digest(file, "sha256").hexdigest()[:16]]

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import CLASSES, SET_CLASSES, Family, Output, Scores, output_of
+from simulator.ambient.nli.families import CLASSES, FAMILIES, SET_CLASSES, Family, Output, Scores, output_of
 from simulator.ambient.nli.reading import BATCH, MAX_LENGTH, Pair, read_pairs
 from simulator.ambient.nli.thresholds import Pairs, Threshold, label_set, tuned
 from simulator.errors import InputError
@@ -173,7 +173,7 @@ def load_predictor(
     return Predictor(
         name=str(folder),
         family=found,
-        threshold=threshold if threshold is not None else _threshold(told.get("threshold")),
+        threshold=threshold if threshold is not None else _threshold(told.get("threshold"), folder),
         heads=heads,
         max_length=told.get("max_length", MAX_LENGTH),
     )
@@ -237,12 +237,17 @@ def _settings(path: Path) -> Mapping[str, Any]:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(told, dict):
-        raise InputError(f"{path}: is not an object with family and threshold")
+    if not isinstance(told, dict) or told.get("family") not in FAMILIES:
+        raise InputError(f"{path}: names no family; there are {', '.join(FAMILIES)}")
     return told
 
 
-def _threshold(value: Any) -> Threshold:
-    if isinstance(value, dict):
-        return {label: (float(value[label][0]), float(value[label][1])) for label in LABELS}
-    return None if value is None else float(value)
+def _threshold(value: Any, folder: Path) -> Threshold:
+    try:
+        if isinstance(value, dict):
+            return {label: (float(value[label][0]), float(value[label][1])) for label in LABELS}
+        return None if value is None else float(value)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder / SETTINGS}: threshold is neither a number nor an interval for each label"
+        ) from error

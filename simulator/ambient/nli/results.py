@@ -152,6 +152,7 @@ def _seed_record(
         return [seed_record(name, seed, *tuned)]
     except InputError as error:
         found.problems.append(str(error))
+        _add_predictions(found, f"{name}, seed {seed}", name, *tuned)
         return []
 
 

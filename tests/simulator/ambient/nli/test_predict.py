@@ -140,9 +140,15 @@ def test_what_cannot_be_asked_is_said(classifier, encoder, causal, tmp_path):
     shutil.rmtree(folder)
     with pytest.raises(InputError, match="as in no model of family set"):
         load_predictor(classifier(list(LABELS)), family="set")
-    (folder / "nli.json").write_text("{")
-    with pytest.raises(InputError, match=r"nli\.json: cannot be read"):
-        load_predictor(folder)
+    for text, message in (
+        ("{", r"nli\.json: cannot be read"),
+        ('{"family": "tree"}', r"nli\.json: names no family; there are regression"),
+        ('{"family": "multilabel", "threshold": {"neutral": [0, 1]}}', "neither a number nor an interval"),
+        ('{"family": "multilabel", "threshold": "high"}', "neither a number nor an interval"),
+    ):
+        (folder / "nli.json").write_text(text)
+        with pytest.raises(InputError, match=message):
+            load_predictor(folder)
 
 
 def test_the_logistic_function_does_not_overflow():

@@ -123,6 +123,14 @@ def test_without_stored_scores_those_of_the_logits_are_summed_up(tmp_path):
     assert row["em_sd"] == pytest.approx(0.5**0.5 / 2)
 
 
+def test_logits_of_originals_alone_are_scored_without_groups(tmp_path):
+    logits(tmp_path / "m" / "seed42", [pair("4", 0, (-3.0, -2.0, 1.0), E | N)])
+    found = score(tmp_path, "--json")
+    row = rows_of(found.stdout)["m, seed 42"]
+    assert (row["em"]["value"], row["group_em"]) == (0.0, None)
+    assert "no group EM" in found.stderr
+
+
 def test_predictions_are_told_whose_seed_they_are(published, tmp_path):
     folder = tmp_path / "roberta-large-wanli-set"
     shutil.copytree(published / "roberta-large-wanli-set", folder)
