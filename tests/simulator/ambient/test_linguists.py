@@ -1,10 +1,16 @@
 """Agreement of linguists and of validators, worked out by hand."""
 
+import json
+import os
 from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simulator.agreement import krippendorff_alpha, masi_distance
+from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.linguists import (
     WorkerAnnotation,
@@ -160,3 +166,53 @@ def test_workers() -> None:
         ("CD", False, 1),
     ]
     assert worker_statistics(singles)[0].seconds is None
+
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+FOLDER = SHARED / "data" / "ambient"
+PUBLISHED, DATASET = FOLDER / "linguist_annotations_first60.jsonl", FOLDER / "ambient_full.jsonl"
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no annotations at {PUBLISHED}; set ASKBACK_SHARED")
+def test_published_annotations_are_measured_as_by_brute_force() -> None:
+    finals = {str(row["id"]): frozenset(row["labels"].split(", ")) for row in rows_of(DATASET)}
+    said = [
+        (str(row["id"]), [frozenset(one.split("|")) for one in row["annotations"]])
+        for row in rows_of(PUBLISHED)
+    ]
+    two = [(id, sets[0], sets[1]) for id, sets in said if len(sets) == 2]
+    found = linguist_measures(read_linguists(PUBLISHED).rows, finals)
+
+    def kappa(pairs: list[tuple[Any, Any]]) -> float:
+        """Fleiss' for two raters: Scott's pi."""
+        values = [one for pair in pairs for one in pair]
+        chance = sum((values.count(one) / len(values)) ** 2 for one in set(values))
+        return float((sum(a == b for a, b in pairs) / len(pairs) - chance) / (1 - chance))
+
+    def masi(a: frozenset[str], b: frozenset[str]) -> float:
+        step = 1.0 if a == b else 2 / 3 if a < b or b < a else 1 / 3 if a & b else 0.0
+        return 1 - len(a & b) / len(a | b) * step
+
+    for label in LABELS:
+        assert value(found.two.label[label]) == pytest.approx(
+            kappa([(label in a, label in b) for _, a, b in two])
+        )
+    assert value(found.two.whole) == pytest.approx(kappa([(a, b) for _, a, b in two]))
+    assert value(found.two.several) == pytest.approx(kappa([(len(a) > 1, len(b) > 1) for _, a, b in two]))
+    assert value(found.two.identical) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
+    units = [sets for _, sets in said if len(sets) > 1]
+    pooled = [one for sets in units for one in sets]
+    observed = sum(sum(masi(a, b) for a, b in permutations(sets, 2)) / (len(sets) - 1) for sets in units)
+    expected = sum(masi(a, b) for a, b in permutations(pooled, 2)) / (len(pooled) - 1)
+    assert value(found.alpha) == pytest.approx(1 - observed / expected)
+    known = [(finals[id], a, b) for id, a, b in two if id in finals]
+    assert found.final is not None
+    assert value(found.final.union) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
+    assert value(found.final.either) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
+    assert value(found.final.contained) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
+    exact = sum((f == a) + (f == b) for f, a, b in known) / (2 * len(known))
+    assert value(found.final.exact) == pytest.approx(exact)
