@@ -96,11 +96,6 @@ def card_of(
     )
 
 
-def sets_done(desk: StudyDesk, participant: str) -> int:
-    """Sets that somebody has done."""
-    return sum(place.participant == participant and place.state == "completed" for place in desk.ledger())
-
-
 def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
     """How somebody leaves, who has come to an end; None if they have not."""
     if participant is None:

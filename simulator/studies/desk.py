@@ -220,6 +220,10 @@ class StudyDesk:
         screened_out = mine[-1].state == "screened_out"
         return completion_of(self.study, "screened_out" if screened_out else "returned")
 
+    def sets_done(self, participant: str) -> int:
+        """Sets that the person has done."""
+        return sum(place.state == "completed" for place in self._mine(participant))
+
     def ledger(self) -> tuple[Place, ...]:
         """Every place given so far, in the order given."""
         return tuple(map(self._ledger.moved, self._ledger.read()))

@@ -19,7 +19,7 @@ from simulator.runner.rooms import Room
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
-from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with, sets_done
+from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.quota import Cell, Place
@@ -180,7 +180,7 @@ class StudySessions(Sessions, ABC):
             InputError: if it belongs to no study.
         """
         _, desk, person = self._taking_part(episode_id)
-        return sets_done(desk, person), desk.study.sets_per_participant
+        return desk.sets_done(person), desk.study.sets_per_participant
 
     async def withdraw(self, episode_id: str) -> None:
         """Take a participant out of their study and erase what they said, in all sets, and who they are.
@@ -254,7 +254,7 @@ class StudySessions(Sessions, ABC):
             await self._settle(self._reader.episode(episode))
             admission = await desk.another(admission.place.participant, language)
         person, most = admission.participant, desk.study.sets_per_participant
-        done = sets_done(desk, person) if person is not None else 0
+        done = desk.sets_done(person) if person is not None else 0
         left = left_with(desk, person) if done or admission.code == "already" else None
         return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
 
@@ -269,7 +269,7 @@ class StudySessions(Sessions, ABC):
                 await self._abort(episode.id, _ANEW, study.seat)
             elif not self._given_away(episode.id):
                 return episode.id
-        begun = sets_done(desk, person) > 0
+        begun = desk.sets_done(person) > 0
         return await self.start_item(
             self.study_item(study, place.cell, place.seed, language),
             {study.seat: "person"},
@@ -328,7 +328,7 @@ class StudySessions(Sessions, ABC):
         runs = {row.run_id for row in self._reader.assignments(participant_id=person)} | {
             episode.run_id for episode in self._reader.episodes(participant_id=person)
         }
-        return runs == {desk.study.run_id} and not sets_done(desk, person)
+        return runs == {desk.study.run_id} and not desk.sets_done(person)
 
     async def _abort(self, episode_id: str, why: str, cause: str) -> None:
         if self._reader.ending(episode_id) is None:

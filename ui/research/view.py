@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ui.ambibench.ports import LINK as AMBIBENCH
+from ui.ambient.actions import AmbientActions
 from ui.handmethat.ports import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
@@ -15,7 +16,7 @@ from ui.research import format
 from ui.research.address import RESEARCH, Address
 from ui.research.figures import Figure
 
-ROOMS: Final = (HANDMETHAT, AMBIBENCH)
+ROOMS: Final = (HANDMETHAT, AMBIBENCH, AmbientActions.link)
 """The benchmarks with pages of their own, as the bar on top names them."""
 
 
