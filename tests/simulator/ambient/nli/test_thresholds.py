@@ -49,14 +49,14 @@ def slow_interval(numbers, truth, pairs):
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows)
 def test_one_threshold_has_the_best_macro_f1(rows):
     logits, gold = [row[:3] for row in rows], [row[3] for row in rows]
     assert tuned(logits, gold) == slow_threshold(logits, gold)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(values, st.sampled_from(["all", "reference"]))
 def test_each_interval_has_the_best_f1_of_its_label(rows, pairs):
     given, gold = [row[0] for row in rows], [row[1] for row in rows]
