@@ -273,6 +273,7 @@ def nli_records(reader: LogReader, runs: Iterable[str]) -> tuple[NliRecord, ...]
                 gold=item.example.labels,
                 predicted=first,
                 readings=tuple(readings),
+                reading_labels=tuple(one.label for one in item.example.disambiguations),
             )
         )
     return tuple(records)

@@ -1,0 +1,316 @@
+"""`askback run ambient`, and AmbiEnt's part of `askback score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.ambient.data import BUILTIN, Split
+from simulator.ambient.distractors import DistractorRule
+from simulator.ambient.items import InstructionText, Task
+from simulator.ambient.parts import Wish, capabilities_of, part_items, read_tasks, refusal
+from simulator.ambient.playing import ANNOTATOR, Options
+from simulator.ambient.prompts import SHOTS
+from simulator.ambient.relations import read_relations
+from simulator.ambient.room import ROOM
+from simulator.ambient.seating import SEATED
+from simulator.ambient.summary import print_summaries, score_run, summarise, summary_json
+from simulator.errors import InputError
+from simulator.models import ModelOptions
+from simulator.runner.command import (
+    BaseUrlOption,
+    BudgetOption,
+    CacheOption,
+    ConcurrencyOption,
+    PricesOption,
+    RepeatOption,
+    RunOption,
+    SeedOption,
+    Wanted,
+    WorkersOption,
+    model_options,
+    play,
+)
+from simulator.runner.scoring import refuse_judge
+
+Stem = Literal["plain", "instructed"]
+_SHOWN: Final[Mapping[Task, Mapping[str, str]]] = {
+    "crowd": {"plausible": "plausible", "relabel": "label"},
+    "evaluate": {"plausible": "plausible", "relabel": "label"},
+    "annotate": {"exact": "exact"},
+    "generate": {"edit_f1": "EDIT-F1"},
+    "true_false": {"accuracy": "accuracy", "null": "null"},
+    "continue": {"ranked": "ranked"},
+    "nli": {"exact": "EM", "group_exact": "group EM"},
+    "claim": {"flagged": "flagged"},
+}
+# The options of an episode that a task has; others would give runs that are the same different names.
+_OPTIONS: Final[Mapping[Task, tuple[str, ...]]] = {
+    "generate": ("max_tokens",),
+    "true_false": ("top",),
+    "claim": ("max_tokens", "nli", "top_p"),
+}
+
+
+def run_ambient(
+    task: Annotated[
+        str,
+        typer.Option(
+            help="generate, true-false, continue, crowd, evaluate, annotate, nli, claim (comma list), "
+            "or all that the model can do"
+        ),
+    ] = "generate",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help=f"who does it (several: give it again): {SEATED}; default: offline/gold"),
+    ] = None,
+    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    split: Annotated[
+        Split | None,
+        typer.Option(help="of the data; default: test if they have one; builtin is played whole"),
+    ] = None,
+    shots: Annotated[int, typer.Option(min=0, help="generate: worked examples in a prompt")] = SHOTS,
+    instruction: Annotated[
+        InstructionText, typer.Option(help="generate: with the published prompts' slip, or without")
+    ] = "published",
+    continuations: Annotated[int, typer.Option(min=1, help="continue: samples per sentence")] = 100,
+    stem: Annotated[
+        Stem | None,
+        typer.Option(help="continue: what stands before a sentence; default: by the model's name"),
+    ] = None,
+    distractor: Annotated[
+        DistractorRule, typer.Option(help="continue: how the distractor is made")
+    ] = "paper",
+    relations: Annotated[
+        Path | None, typer.Option(help="continue: categories of words (ConceptNet, CSV or TSV)")
+    ] = None,
+    results: Annotated[
+        list[str] | None, typer.Option(help="evaluate: a results file or a run; several: give it again")
+    ] = None,
+    nli: Annotated[
+        Path | None, typer.Option(help="claim: folder of the model that scores paraphrases")
+    ] = None,
+    top_p: Annotated[float, typer.Option(help="claim: of paraphrases; the reference has .4")] = 0.9,
+    top: Annotated[int, typer.Option(min=1, help="true-false: words with probabilities asked for")] = 20,
+    max_tokens: Annotated[int, typer.Option(min=1, help="generate, claim: of what a model writes")] = 200,
+    repeat: RepeatOption = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="items per run, spread over the data")] = None,
+    seed: SeedOption = 0,
+    concurrency: ConcurrencyOption = 8,
+    workers: WorkersOption = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
+    cache: CacheOption = True,
+    prices: PricesOption = None,
+    run: RunOption = None,
+    log: LogOption = None,
+) -> None:
+    """Put models, built-in players and models of inference on AmbiEnt's tasks. Each task of each is a run.
+
+    The same command again continues where it stopped.
+    """
+    path, console = log or default_path(), Console()
+    options = {
+        "max_tokens": max_tokens,
+        "top": top,
+        "top_p": top_p,
+        "nli": "" if nli is None else str(nli),
+    }
+    wish = Wish(
+        data=data,
+        split=split,
+        limit=limit,
+        seed=seed,
+        shots=shots,
+        instruction=instruction,
+        stem=stem,
+        continuations=continuations,
+        distractor=distractor,
+        relations=None if relations is None else read_relations(relations),
+        results=tuple(results or ()),
+    )
+    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    names = list(dict.fromkeys(model or ["offline/gold"]))
+    pairs = playable(names, read_tasks(task), wish, options, models, console, everything="all" in task)
+    play_all(
+        Experiment(
+            pairs=pairs,
+            wish=wish,
+            options=options,
+            models=models,
+            log=path,
+            seed=seed,
+            repeats=repeat,
+            name=run,
+            concurrency=concurrency,
+            workers=workers,
+        ),
+        console,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Who does what, and how; one run for each pair.
+
+    Attributes:
+        pairs: a player and a task.
+        wish: how items are made.
+        options: of episodes; of them a run has those that concern its task.
+        name: of the run, or what the names of several begin with; None to make names.
+    """
+
+    pairs: tuple[tuple[str, Task], ...]
+    log: Path
+    models: ModelOptions
+    wish: Wish = field(default_factory=Wish)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    repeats: int = 1
+    name: str | None = None
+    concurrency: int = 8
+    workers: int | None = None
+
+
+def playable(
+    names: Sequence[str],
+    tasks: Sequence[Task],
+    wish: Wish,
+    options: Mapping[str, Any],
+    models: ModelOptions,
+    console: Console,
+    *,
+    everything: bool,
+) -> tuple[tuple[str, Task], ...]:
+    """Who does what, before anything is played.
+
+    Args:
+        names: the players.
+        tasks: the tasks.
+        wish: how items are made.
+        options: of the episodes.
+        models: how language models are reached.
+        console: is told what is left out.
+        everything: whether the tasks were not named one by one: what cannot be done is left out then.
+
+    Raises:
+        InputError: if somebody cannot do a task that was named, or nothing is left; says why.
+        ModelError: if a model's key or an extra is missing.
+    """
+    found: list[tuple[str, Task]] = []
+    left_out: dict[str, list[str]] = {}
+    for who in names:
+        can = capabilities_of(who, models)
+        for task in tasks:
+            why = _missing(task, wish) or refusal(task, who, can, options)
+            if why and not everything:
+                raise InputError(f"--task {task.replace('_', '-')}: {why}.")
+            if why:
+                left_out.setdefault(why, []).append(task.replace("_", "-"))
+            else:
+                found.append((who, task))
+    for why, what in left_out.items():
+        console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
+    if not found:
+        raise InputError("nothing is left to be played.")
+    return tuple(found)
+
+
+def _missing(task: Task, wish: Wish) -> str:
+    if task == "evaluate" and not wish.results:
+        return "name the results file or the run whose rewrites are judged, --results"
+    return ""
+
+
+def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+    """Play every run of an experiment and print what came of them; the runs' names.
+
+    Raises:
+        InputError: if an option, a name or the data are wrong.
+        ModelError: if a model cannot be loaded.
+        typer.Exit: with status 1 if episodes failed.
+    """
+    Options.read(experiment.options)
+    # All items first: what is wrong with the data of the last task is told before the first is played.
+    wanted = [_wanted(experiment, who, task) for who, task in experiment.pairs]
+    told = [play(one, console) for one in wanted]
+    with LogReader(experiment.log) as reader:
+        summaries = [summarise(reader, one) for one in told]
+    print_summaries(console, summaries)
+    if any("failed" in one.statuses for one in summaries):
+        console.print("What failed is not scored; the same command plays it again.")
+        raise typer.Exit(1)
+    return tuple(told)
+
+
+def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
+    wish, options = experiment.wish, experiment.options
+    return Wanted(
+        room=ROOM,
+        seats={ANNOTATOR: who},
+        items=part_items(task, who, wish),
+        options={name: options[name] for name in _OPTIONS.get(task, ()) if name in options},
+        models=experiment.models,
+        config={
+            "data": wish.data,
+            "split": wish.split,
+            "task": task,
+            "software_version": version("askback"),
+        },
+        seed=experiment.seed,
+        repeats=experiment.repeats,
+        name=_run_name(experiment, who, task),
+        label=task.replace("_", "-"),
+        concurrency=experiment.concurrency,
+        workers=experiment.workers,
+        log=experiment.log,
+        title=task.replace("_", "-"),
+        shown=_SHOWN[task],
+    )
+
+
+def _run_name(experiment: Experiment, who: str, task: Task) -> str | None:
+    """The name given, with who and what added where there are several; None to make one."""
+    if experiment.name is None:
+        return None
+    players = {name for name, _ in experiment.pairs}
+    tasks = {each for _, each in experiment.pairs}
+    player = who.rpartition("/")[2].replace(":", "-") if len(players) > 1 else ""
+    what = task.replace("_", "-") if len(tasks) > 1 else ""
+    return "-".join(filter(None, (experiment.name, player, what)))
+
+
+def score_command(
+    run: str,
+    judge: str | None,
+    base_url: str | None,
+    budget: float | None,
+    as_json: bool,
+    log: Path | None,
+) -> None:
+    """Score a run again from its logged turns; the new scores are appended to the log.
+
+    Raises:
+        InputError: if a judge is named.
+    """
+    refuse_judge(run, judge, base_url, budget)
+    path = log or default_path()
+    console = Console()
+    with LogReader(path) as reader:
+        with LogWriter(path, durable=False) as writer:
+            for score in score_run(reader, run):
+                writer.put(score)
+        found = summarise(reader, run)
+    if as_json:
+        console.print_json(data=summary_json(found))
+    else:
+        print_summaries(console, [found])

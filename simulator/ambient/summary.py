@@ -1,0 +1,244 @@
+"""What `askback run ambient` and `askback score` print of a run: the paper's measure of its task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from logs import LogReader
+from logs.query import ModelUsage
+from logs.rows import Score
+from simulator.ambient.claims import claim_measures
+from simulator.ambient.continuations import continuation_measures
+from simulator.ambient.crowd import crowd_measures
+from simulator.ambient.evaluation import evaluation_measures
+from simulator.ambient.generation import generation_measures
+from simulator.ambient.items import Task
+from simulator.ambient.linguists import linguist_measures
+from simulator.ambient.nli.metrics import nli_measures
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.room import ROOM
+from simulator.ambient.trial_log import (
+    claim_records,
+    continuation_records,
+    crowd_records,
+    generation_records,
+    linguist_records,
+    nli_records,
+    played_of,
+    true_false_records,
+)
+from simulator.ambient.true_false import true_false_measures
+from simulator.stats import Interval, bootstrap_mean
+
+Measured = Mapping[str, Interval | None]
+Noted = Mapping[str, int]
+RESAMPLES: Final = 1000  # spec 13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in numbers.
+
+    Attributes:
+        who: sits in the seat.
+        statuses: episodes by how they ended.
+        failures: why episodes failed or were aborted, and how many did.
+        measures: task -> measure -> its value with its interval and n; None where it is undefined.
+        counted: task -> what a measure's reader has to know: rows, and how many are null or empty.
+        usage: what the models took.
+    """
+
+    run: str
+    who: str
+    statuses: Mapping[str, int]
+    failures: Mapping[str, int]
+    measures: Mapping[Task, Measured]
+    counted: Mapping[Task, Noted]
+    usage: tuple[ModelUsage, ...]
+
+
+def summarise(reader: LogReader, run_id: str) -> RunSummary:
+    """A run in numbers, out of its turns. People who have withdrawn do not count.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+        NotInLog: if there is no such run.
+    """
+    played = played_of(reader, [run_id])
+    gone = reader.erased_participants()
+    every = reader.endings(run_id)
+    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
+    endings = [every[id] for id in episodes if id in every]
+    tasks = dict.fromkeys(one.item.task for one in played)
+    found = {task: _MEASURES[task](reader, run_id) for task in tasks}
+    seats = reader.run(run_id).config.get("seats", {})
+    return RunSummary(
+        run=run_id,
+        who=str(seats.get(ANNOTATOR, "person")),
+        statuses=dict(sorted(Counter(one.status for one in endings).items())),
+        failures=Counter(one.message for one in endings if one.status in ("failed", "aborted")),
+        measures={task: one[0] for task, one in found.items()},
+        counted={task: one[1] for task, one in found.items()},
+        usage=tuple(reader.usage(run_id)),
+    )
+
+
+def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
+    """The scores of every ended episode of a run, from its logged turns.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+    """
+    played = played_of(reader, [run_id])
+    return tuple(score for one in played for score in ROOM.score(one.item, one.turns, ()))
+
+
+def _crowd(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = crowd_measures(crowd_records(reader, [run]))
+    measures = {
+        "kappa, original": found.kappa_original,
+        "kappa, disambiguated": found.kappa_disambiguated,
+        "true reading plausible": found.true_plausible,
+        "distractor plausible": found.distractor_plausible,
+        "accepts all": found.accepts_all,
+        "agreement": found.agreement,
+    }
+    return measures, {"items": found.rows}
+
+
+def _evaluated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = evaluation_measures(crowd_records(reader, [run]))
+    rows = sum(one.rows for one in found.values())
+    return {f"correct, {model}": one.correct for model, one in found.items()}, {"items": rows}
+
+
+def _annotated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = linguist_measures(linguist_records(reader, [run]))
+    scores: dict[str, list[float]] = {}
+    for score in score_run(reader, run):
+        if score.value is not None:
+            scores.setdefault(score.metric, []).append(score.value)
+    measures = {
+        "set is the dataset's": _mean(scores.get("exact", ())),
+        "several labels": _mean(scores.get("ambiguous", ())),
+        "alpha of sets": found.alpha,
+    }
+    return measures, {"examples": found.rows, "discarded": found.discarded}
+
+
+def _mean(values: Sequence[float]) -> Interval | None:
+    return bootstrap_mean(values, resamples=RESAMPLES) if values else None
+
+
+def _generated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = generation_measures(generation_records(reader, [run]))
+    return {"EDIT-F1": found.edit_f1, "EDIT-F1, robust parser": found.robust}, {
+        "items": found.items,
+        "empty": found.empty,
+        "unparsable": found.unparsable,
+    }
+
+
+def _judged(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = true_false_measures(true_false_records(reader, [run]))
+    by_template = {f"template {number}": one for number, one in enumerate(found.by_template)}
+    measures = {"accuracy": found.accuracy, **by_template, "all four": found.all_four}
+    return {**measures, "inconsistent pairs": found.inconsistent}, {
+        "statements": found.statements,
+        "null": found.null,
+    }
+
+
+def _continued(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = continuation_measures(continuation_records(reader, [run]))
+    return {"ranking accuracy": found.accuracy, "chance": found.random}, {
+        "instances": found.instances,
+        "missing": len(found.missing),
+    }
+
+
+def _inferred(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = nli_measures(nli_records(reader, [run]))
+    return {"EM": found.em, "macro F1": found.f1, "group EM": found.group_em}, {
+        "examples": found.n,
+        "empty sets": found.empty,
+    }
+
+
+def _claimed(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+    found = claim_measures(claim_records(reader, [run]))
+    return {"recall": found.recall, "precision": found.precision}, {
+        "marked": found.n,
+        "unmarked": found.unmarked,
+        "flagged": found.flagged,
+    }
+
+
+_MEASURES: Final[Mapping[Task, Callable[[LogReader, str], tuple[Measured, Noted]]]] = {
+    "crowd": _crowd,
+    "evaluate": _evaluated,
+    "annotate": _annotated,
+    "generate": _generated,
+    "true_false": _judged,
+    "continue": _continued,
+    "nli": _inferred,
+    "claim": _claimed,
+}
+
+
+def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
+    """A table of each task's measures, what failed, and what the models took."""
+    for task in dict.fromkeys(task for one in summaries for task in one.measures):
+        console.print(_table(task, [one for one in summaries if task in one.measures]))
+    for one in summaries:
+        for reason, count in one.failures.items():
+            console.print(Text.assemble((f"{one.run}: {count} not scored: ", "red"), reason))
+        for used in one.usage:
+            cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
+            console.print(
+                f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]"
+            )
+
+
+def summary_json(summary: RunSummary) -> dict[str, Any]:
+    """The summary as plain JSON."""
+    return {
+        "run": summary.run,
+        "annotator": summary.who,
+        "statuses": dict(summary.statuses),
+        "failures": dict(summary.failures),
+        "measures": {
+            task: {name: None if one is None else one._asdict() for name, one in found.items()}
+            for task, found in summary.measures.items()
+        },
+        "counts": {task: dict(found) for task, found in summary.counted.items()},
+    }
+
+
+def _table(task: Task, summaries: Sequence[RunSummary]) -> Table:
+    table = Table(box=SIMPLE, title=task.replace("_", "/"), title_justify="left")
+    for name in ("annotator", "measure"):
+        table.add_column(name, overflow="fold")
+    for name in ("value", "95 % interval", "n"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for one in summaries:
+        who = one.who
+        for name, found in one.measures[task].items():
+            cells = ("—", "", "") if found is None else _cells(found)
+            table.add_row(who, name, *cells)
+            who = ""
+        noted = ", ".join(f"{count} {name}" for name, count in one.counted[task].items())
+        table.add_row("", Text(noted, style="dim"), "", "", "")
+    return table
+
+
+def _cells(found: Interval) -> tuple[str, str, str]:
+    return f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}", str(found.n)
