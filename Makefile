@@ -33,6 +33,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
 	$(BIN)/python tests/benchmarks/bench_ambibench.py
 	$(BIN)/python tests/benchmarks/bench_scoring.py
+	$(BIN)/python tests/benchmarks/bench_ambient.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
