@@ -27,7 +27,11 @@ from simulator.ambibench.train_command import train_ambibench
 from simulator.ambient import assignment as ambient
 from simulator.ambient import assignment as ambient_studies
 from simulator.ambient import data_command as ambient_data
+from simulator.ambient.claims_command import score_ambient_claims
 from simulator.ambient.rows import BENCHMARK as AMBIENT
+from simulator.ambient.run_command import run_ambient
+from simulator.ambient.score_command import score_ambient
+from simulator.ambient.score_nli_command import score_ambient_nli
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.stats_command import stats_command as stats_ambient
 from simulator.ambient.train_nli_command import train_ambient_nli
@@ -68,6 +72,7 @@ _train = typer.Typer(no_args_is_help=True, help="Train robots, and what ships wi
 _run.command("clarq")(run_clarq)
 _run.command("handmethat")(run_handmethat)
 _run.command("ambibench")(run_ambibench)
+_run.command("ambient")(run_ambient)
 _report.command("handmethat")(report_handmethat)
 _report.command("ambibench")(report_ambibench)
 _import.command("clarq-results")(import_results_command)
@@ -82,6 +87,9 @@ _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
 _stats.command("ambient")(stats_ambient)
 cli.add_typer(_run, name="run")
+score_app.command("ambient")(score_ambient)
+score_app.command("ambient-nli")(score_ambient_nli)
+score_app.command("ambient-claims")(score_ambient_claims)
 cli.add_typer(score_app, name="score")
 cli.add_typer(_report, name="report")
 cli.add_typer(study_app, name="study")
@@ -149,13 +157,13 @@ def app_command(
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
         dialogues = ClarqSessions(writer, reader, models)
         household = HandMeThatSessions(writer, reader, models, data=handmethat)
-        held = _studies(study)
+        held = held_studies(study)
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get("ambibench"))
         readings = AmbientSessions(writer, reader, models, studies=held.get("ambient"))
         _serve(dialogues, household, letters, readings, writer, reader, host, port)
 
 
-def _studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
+def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
     """The studies in `files` by benchmark, all of which are named; nothing if there are no files.
 
     Raises:

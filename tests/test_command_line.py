@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 import app
+import simulator
 from logs import LogReader
 from simulator.clarq.room import ROOM
+from simulator.studies import find_studies
 
-FILES = {"words.txt": b"not JSON", "noise.bin": bytes(range(128, 256))}
+SIMULATOR = Path(simulator.__file__).parent
+HOUSEHOLD = b"id: h\ntitle: H\nbenchmark: handmethat\nseat: robot\nparticipants: 4\n"
+FILES = {"words.txt": b"not JSON", "noise.bin": bytes(range(128, 256)), "household.yaml": HOUSEHOLD}
 
 
 @pytest.fixture
@@ -102,10 +106,30 @@ def test_a_run_with_failures_says_why_and_the_same_command_plays_them_again(fold
     assert "2 completed" in capsys.readouterr().out
 
 
-def test_the_app_names_a_log_that_it_cannot_make(folder, monkeypatch, capsys):
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert askback(monkeypatch, f"app --log words.txt/log.sqlite --port {port}") == 1
+        return int(probe.getsockname()[1])
+
+
+def test_the_app_names_a_log_that_it_cannot_make(folder, monkeypatch, capsys):
+    assert askback(monkeypatch, f"app --log words.txt/log.sqlite --port {free_port()}") == 1
     assert "words.txt" in capsys.readouterr().err
     assert askback(monkeypatch, "app --port 99999") == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "named"), [("gone.yaml", ["gone.yaml"]), ("household.yaml", ["handmethat", "ambibench"])]
+)
+def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, file, named):
+    assert askback(monkeypatch, f"app --study {file} --port {free_port()}") == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert all(name in said for name in (file, *named))
+
+
+def test_study_files_go_to_their_benchmarks():
+    files = [file for room in ("ambibench", "ambient") for file in find_studies(SIMULATOR / room / "studies")]
+    held = app.held_studies(files)
+    assert {name: len(some) for name, some in held.items()} == {"ambibench": 3, "ambient": 2}
+    assert all(study.benchmark == name for name, some in held.items() for study in some)
+    assert app.held_studies(None) == {}
