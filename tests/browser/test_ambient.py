@@ -1,0 +1,305 @@
+"""AmbiEnt in Chromium: sets by keyboard alone, nothing before its time, a linguist's form, faults."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+import pytest
+from participating import tab_to
+from playing import episode, number, rows
+from reading import (
+    CROWD,
+    KEYS,
+    LINGUISTS,
+    begin,
+    crowd_item,
+    enter,
+    link,
+    open_study,
+    pair_of,
+    payloads,
+    play,
+    press_all,
+    qualify,
+    questions,
+    settled,
+    stage,
+    went_on,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_sets_of_a_crowdworker_by_keyboard_alone(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(link(server, CROWD, "keyboard"))
+    page.wait_for_selector(".st-welcome")
+    tab_to(page, "[data-act=st-enter]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-consent")
+    tab_to(page, "[data-say=yes]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-instructions")
+    tab_to(page, "[data-say=ready]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ae-qualification")
+    settled(page)
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    qualify(page, server)
+    item = crowd_item(server, page)
+
+    page.keyboard.press("Enter")  # nothing chosen: no turn
+    assert page.is_visible("[data-missing]")
+    page.keyboard.press("ArrowDown")  # the second label, as radio buttons do
+    assert page.evaluate("document.activeElement.value") == "neutral"
+    enter(page)
+
+    assert stage(page) == "plausible"
+    flags = ["Y" if one.label else "N" for one in item.candidates]
+    press_all(page, "".join(flags[:2]))
+    page.reload()  # in the middle: what was chosen is there
+    page.wait_for_selector(".ae-plausible")
+    settled(page)
+    assert page.locator("[data-group] input:checked").count() == 2
+    page.keyboard.press(flags[2].lower())
+    enter(page)
+
+    assert stage(page) == "relabel"
+    labels = [one.label or "neutral" for one in item.candidates]
+    press_all(page, "".join(KEYS[label] for label in labels))
+    enter(page)
+    page.wait_for_selector(".st-done")
+    logged = payloads(server, page)
+    kinds = ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
+    assert [one["kind"] for one in logged] == kinds
+    assert all(one["keys_used"] is True for one in logged)
+    assert logged[-3]["answer"] == "neutral"
+    assert logged[-2]["answers"] == [flag == "Y" for flag in flags]
+    assert logged[-1]["answers"] == labels
+    assert page.input_value("#st-code") == "AMBIENT3C-DONE"
+
+    first = episode(page)
+    tab_to(page, "[data-act=st-next]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ae-label")
+    settled(page)
+    assert episode(page) != first
+    assert "Set 2 of 20" in page.inner_text(".st-bar")
+    page.keyboard.press("1")
+    enter(page)
+    assert [one["kind"] for one in payloads(server, page)] == ["label"]
+
+
+def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
+    """Neither page source, nor /config, nor any response holds a text of a later step."""
+    page = open_page().page
+    received: list[str] = []
+
+    def keep(response: Any) -> None:
+        kind = response.headers.get("content-type", "")
+        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
+            received.append(response.text())
+
+    page.on("response", keep)
+    open_study(page, server, CROWD, "curious")
+    item = crowd_item(server, page)
+    pair = [item.premise, item.hypothesis]
+    candidates = [one.sentence for one in item.candidates]
+    asked = [question["premise"] for question in questions(server, page)]
+
+    def known() -> str:
+        page.evaluate("() => fetch('/config').then(r => r.text())")
+        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
+        page.evaluate(
+            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
+            page.evaluate("askback.token()"),
+        )
+        return "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
+
+    def found(texts: list[str], held: str) -> list[str]:
+        forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
+        return [text for text, some in forms.items() if any(form in held for form in some)]
+
+    assert found([*asked, *pair, *candidates], known()) == []
+    begin(page)
+    for place, question in enumerate(questions(server, page)):
+        held = known()
+        assert found(asked, held) == asked[: place + 1]
+        assert found([*pair, *candidates], held) == []
+        page.keyboard.press(KEYS[question["label"]])
+        enter(page)
+    held = known()
+    assert found(pair, held) == pair
+    assert found(candidates, held) == []
+    page.keyboard.press("2")
+    enter(page)
+    assert found(candidates, known()) == candidates
+    other = item.hypothesis if item.side == "premise" else item.premise
+    assert found([other], page.inner_text(".ae-task")) == []
+    press_all(page, "yny")
+    enter(page)
+    # Which candidate is none, and what the dataset says, is nowhere at any time.
+    assert not any(word in known() for word in ("distractor", '"gold"', item.id))
+
+
+def test_a_linguist_is_told_what_is_wrong_and_mends_it(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, LINGUISTS, "linguist")
+    begin(page)
+    premise, hypothesis = pair_of(server, page)
+    page.keyboard.press("1")
+    assert not page.is_visible("[data-rewrites]")  # one label: one reading
+    page.keyboard.press("2")
+    assert page.locator("[data-card]:visible").count() == 2
+    assert page.input_value("#ae-premise-0") == premise
+    assert page.input_value("#ae-hypothesis-1") == hypothesis
+    assert page.inner_text("[data-card='0'] [data-diff=premise]") == "unchanged"
+
+    page.fill("#ae-premise-0", f"{premise} Really.")
+    changed = page.locator("[data-card='0'] [data-diff=premise] ins")
+    assert changed.inner_text().splitlines()[-1].endswith("Really.")
+    page.reload()  # the draft is there
+    page.wait_for_selector("[data-card='0']:visible")
+    settled(page)
+    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+    assert page.is_checked("[name=labels][value=neutral]")
+
+    page.click(".ae-foot [type=submit]")
+    page.wait_for_selector("#ae-problem-premise")
+    assert "Only one rewrite changes the premise" in page.inner_text("#ae-problem-premise")
+    assert page.evaluate("document.activeElement.id") == "ae-problem-premise"
+    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+
+    # Unticking a label puts its rewrite aside; ticking it again brings it back.
+    page.uncheck("[name=labels][value=entailment]")
+    assert page.locator("[data-card]:visible").count() == 0
+    page.check("[name=labels][value=entailment]")
+    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+
+    page.fill("#ae-premise-1", premise.rsplit(" ", 1)[0])
+    assert page.locator("[data-card='1'] [data-diff=premise] del").count() == 1
+    page.fill("#ae-comment", "Two readings.")
+    page.press("#ae-comment", "Control+Enter")
+    page.wait_for_selector(".st-done")
+    form = payloads(server, page)[-1]
+    assert form["labels"] == ["entailment", "neutral"]
+    assert [one["label"] for one in form["rewrites"]] == ["entailment", "neutral"]
+    assert form["rewrites"][0]["premise"] == f"{premise} Really."
+    assert form["comment"] == "Two readings."
+
+
+def test_another_rewrite_and_none_of_it_after_all(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "annotate")
+    press_all(page, "123")
+    page.click("[data-act=ae-add]")
+    assert page.locator("[data-card]:visible").count() == 4
+    assert page.is_disabled("[data-act=ae-add]")
+    page.select_option("#ae-label-3", "neutral")
+    assert "Neutral" in page.inner_text("[data-card='3'] legend")
+    page.click("[data-card='3'] [data-act=ae-drop]")
+    assert page.locator("[data-card]:visible").count() == 3
+    page.click("[data-act=ae-discard]")
+    assert not page.is_visible("[data-rewrites]")
+    page.keyboard.press("Control+Enter")  # no reason yet
+    assert page.is_visible("#discard-missing")
+    page.check("[name=discard][value=not_fluent]", force=True)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".st-done")
+    form = payloads(server, page)[-1]
+    assert (form["discard"], form["labels"], form["rewrites"]) == ("not_fluent", [], [])
+
+
+def test_statements_by_keyboard(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "true_false")
+    count = 0
+    while stage(page) == "true_false":
+        assert page.locator("input:checked").count() == 0
+        page.keyboard.press("tf"[count % 2])
+        enter(page)
+        count += 1
+    said = [one["prediction"] for one in payloads(server, page)[1:]]
+    assert said == [place % 2 == 0 for place in range(count)]
+    assert page.locator(".ae-table tbody tr").count() == count
+
+
+def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "crowd")
+    assert page.locator("kbd:visible").count() == 3
+    page.click("[data-act=ae-keys]")
+    assert page.get_attribute("[data-act=ae-keys]", "aria-checked") == "false"
+    page.keyboard.press("1")
+    assert page.locator("input:checked").count() == 0
+    assert page.locator("kbd:visible").count() == 0
+    page.reload()  # it is remembered
+    page.wait_for_selector(".ae-label")
+    settled(page)
+    page.keyboard.press("1")
+    assert page.locator("input:checked").count() == 0
+    tab_to(page, "[name=label]")  # without shortcuts everything works as in any form
+    page.keyboard.press("Space")
+    enter(page)
+    assert stage(page) == "plausible"
+    page.click("[data-act=ae-keys]")
+    page.keyboard.press("y")
+    assert page.locator("input:checked").count() == 1
+
+
+def test_sending_twice_is_answering_once(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "crowd")
+    page.keyboard.press("1")
+    page.evaluate(
+        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=st-answer]').requestSubmit()"
+    )
+    page.wait_for_selector(".ae-plausible")
+    page.wait_for_timeout(300)
+    assert [one["kind"] for one in payloads(server, page)] == ["ready", "label"]
+
+
+def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any) -> None:
+    first = open_page().page
+    play(first, server, "crowd")
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.wait_for_selector(".ae-label")
+    settled(second)
+    first.keyboard.press("1")
+    enter(first)
+    second.keyboard.press("3")
+    second.keyboard.press("Enter")
+    second.wait_for_selector(".ae-plausible .st-notices .ab-notice")
+    assert "another window" in second.inner_text(".st-notices")
+    assert payloads(server, first)[-1]["answer"] == "entailment"
+
+
+def test_a_killed_server_loses_nothing(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "crowd")
+    before = number(page)
+    page.keyboard.press("3")
+    server.kill()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent.includes('does not answer')")
+    server.start()
+    went_on(page, before)
+    assert payloads(server, page)[-1]["answer"] == "contradiction"
+
+
+def test_withdrawing_erases_what_was_said(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, LINGUISTS, "leaver")
+    begin(page)
+    page.keyboard.press("1")
+    page.fill("#ae-comment", "secret words")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".st-done")
+    page.click("[data-act=st-withdraw]")
+    page.click("[data-act=st-withdraw-yes]")
+    page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    assert rows(server, "SELECT COUNT(*) FROM turns WHERE payload LIKE '%secret words%'") == [(0,)]
+    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]

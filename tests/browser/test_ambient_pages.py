@@ -1,0 +1,171 @@
+"""AmbiEnt's pages in Chromium: languages, screens, accessibility, what is read aloud."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from reading import (
+    CROWD,
+    LINGUISTS,
+    begin,
+    crowd_item,
+    enter,
+    link,
+    open_study,
+    pair_of,
+    play,
+    press_all,
+    qualify,
+    stage,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def through(page: Any, server: Any, who: str, look: Any) -> None:
+    """Every page that there is, each looked at."""
+    page.goto(f"{server.url}/ambient")
+    page.wait_for_selector(".ae-entry")
+    look()
+    page.goto(link(server, CROWD, who))
+    page.wait_for_selector(".st-welcome")
+    look()
+    page.click("[data-act=st-enter]")
+    page.wait_for_selector(".st-consent")
+    look()
+    page.click("[data-say=yes]")
+    page.wait_for_selector(".st-instructions")
+    look()
+    begin(page)
+    page.click(".ae-help summary")
+    look()
+    qualify(page, server)
+    page.keyboard.press("2")
+    look()
+    enter(page)
+    page.keyboard.press("y")
+    page.keyboard.press("Enter")  # two are missing
+    page.wait_for_selector("[data-missing]:visible")
+    look()
+    press_all(page, "ny")
+    enter(page)
+    look()
+    press_all(page, "123")
+    enter(page)
+    page.wait_for_selector(".st-done")
+    look()
+    crowd_result(page, server, look)
+    linguist(page, server, look)
+    play(page, server, "true_false")
+    while stage(page) == "true_false":
+        page.keyboard.press("t")
+        if page.locator("[data-progress]:has-text('1')").count():
+            look()
+        enter(page)
+    look()
+
+
+def crowd_result(page: Any, server: Any, look: Any) -> None:
+    play(page, server, "crowd")
+    page.keyboard.press("1")
+    enter(page)
+    press_all(page, "ynn")
+    enter(page)
+    press_all(page, "213")
+    enter(page)
+    page.wait_for_selector(".st-done")
+    look()
+
+
+def linguist(page: Any, server: Any, look: Any) -> None:
+    play(page, server, "annotate")
+    look()
+    page.click("[data-act=ae-discard]")
+    look()
+    page.click("[data-act=ae-keep]")
+    press_all(page, "12")
+    page.click("[data-act=ae-add]")
+    page.fill("#ae-premise-0", "A sentence that is quite another one, and a good deal longer than before.")
+    page.fill("#ae-hypothesis-1", "")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".ae-problems")
+    look()
+    page.fill("#ae-premise-1", "A sentence that is quite another one.")
+    page.fill("#ae-hypothesis-1", pair_of(server, page)[1])
+    page.fill("#ae-premise-2", "A third one.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".st-done")
+    look()
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
+def test_the_pages_keep_the_accessibility_rules(
+    server: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
+) -> None:
+    page = open_page(scheme=scheme, locale=locale).page
+    through(page, server, f"axe-{scheme}", lambda: check_rules(page))
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_every_page_fits_its_screen(server: Any, open_page: Any, fits: Any, width: int) -> None:
+    page = open_page(width=width, height=740).page
+    through(page, server, f"wide-{width}", lambda: fits(page))
+
+
+def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page: Any) -> None:
+    page = open_page(locale="zh-CN").page
+    known = re.compile("USD|Ctrl|AmbiEnt|Enter")
+
+    def look() -> None:
+        """No English words stand outside of what is marked as English, but the guidelines' examples."""
+        shown = page.evaluate(
+            """() => { const copy = document.querySelector('#ab-content').cloneNode(true);
+                       copy.querySelectorAll('[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden], #st-code')
+                           .forEach((one) => one.remove());
+                       return copy.textContent; }"""
+        )
+        assert [one for one in re.findall(r"[A-Za-z]{3,}", shown) if not known.fullmatch(one)] == []
+        assert page.evaluate("document.documentElement.lang") == "zh"
+
+    through(page, server, "chinese", look)
+
+
+def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, CROWD, "listener")
+    begin(page)
+    heard = """words => [...document.querySelectorAll('[role=status]')].some(
+                 (one) => one.textContent.includes(words))"""
+    page.wait_for_function(heard, arg="Question 1 of 5")
+    qualify(page, server)
+    page.wait_for_function(heard, arg="Step 1 of 3")
+    page.keyboard.press("Enter")
+    described = page.get_attribute("[name=label] >> nth=0", "aria-describedby")
+    assert page.inner_text(f"#{described}") == "Please answer this first."
+    page.keyboard.press("1")
+    enter(page)
+    assert page.evaluate("document.activeElement.matches('h1')")
+    # Which candidate an answer is for is said with it.
+    page.keyboard.press("y")
+    legend = page.evaluate("document.activeElement.closest('fieldset').querySelector('legend').textContent")
+    assert legend.startswith("Reading 2")
+    assert len(crowd_item(server, page).candidates) == 3
+
+
+def test_the_next_form_begins_at_its_top(server: Any, open_page: Any) -> None:
+    page = open_page(width=390, height=640).page
+    open_study(page, server, LINGUISTS, "small-screen")
+    begin(page)
+    press_all(page, "12")
+    page.keyboard.press("End")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".ae-problems")
+    seen = "document.activeElement.getBoundingClientRect().top"
+    assert 0 <= page.evaluate(seen) < 640
+    play(page, server, "crowd")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.keyboard.press("1")
+    enter(page)
+    assert page.evaluate("scrollY") == 0
