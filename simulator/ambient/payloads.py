@@ -133,7 +133,7 @@ def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[
     elif table is not None:
         prediction, mass = read_table(dict(table))
     else:
-        prediction = read_text(reply.text)
+        prediction, mass = read_text(reply.text)
     return {
         "number": step.number,
         "rewrite": one.rewrite,
