@@ -30,6 +30,7 @@ from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.records import (
     ClaimRecord,
+    ContinuationOption,
     ContinuationRecord,
     CrowdRecord,
     GenerationRecord,
@@ -186,9 +187,12 @@ def generation_records(reader: LogReader, runs: Iterable[str]) -> tuple[Generati
             premise=item.example.premise,
             hypothesis=item.example.hypothesis,
             side=item.side,
-            prompt=prompt(item),
+            prompt=turn.payload.get("prompt") or prompt(item),
             generation=turn.text,
             gold=gold_rewrites(item.example, item.side),
+            # Imported files tell what they had made of it.
+            stored_rewrites=turn.payload.get("stored_rewrites"),
+            stored_edit_f1=turn.payload.get("stored_edit_f1"),
         )
         for played, item in _of(reader, runs, GenerateItem)
         for turn in played.turns
@@ -207,7 +211,8 @@ def true_false_records(reader: LogReader, runs: Iterable[str]) -> tuple[TrueFals
             prediction=payload["prediction"],
             answer=payload["answer"],
             mass=payload["mass"],
-            prompt=true_false_prompt(payload["template"], item.sentence, payload["rewrite"]),
+            prompt=payload.get("prompt")
+            or true_false_prompt(payload["template"], item.sentence, payload["rewrite"]),
         )
         for played, item in _of(reader, runs, TrueFalseItem)
         for payload in played.payloads("true_false")
@@ -235,12 +240,29 @@ def continuation_record(
         seed: of its episode; draws the continuations that all options are cut down to.
         reduce: over the tokens of a continuation.
     """
+    turns = tuple(turns)
+    said = payloads(turns, "continue")
+    if said and all("kl" in payload for payload in said):
+        return _estimated(item, said)
     return kl_options(
         item.example_id,
         item.stem + item.sentence,
         sampled_options(item, turns),
         seed=derive_seed(seed, "options"),
         reduce=reduce,
+    )
+
+
+def _estimated(item: ContinueItem, said: Sequence[Mapping[str, Any]]) -> ContinuationRecord:
+    """What an imported file tells, whose samples are not published."""
+    return ContinuationRecord(
+        id=item.example_id,
+        sentence=item.stem + item.sentence,
+        options=tuple(
+            ContinuationOption(payload["option"], item.stem + payload["sentence"], payload["kl"])
+            for payload in said
+        ),
+        num_conts=said[0]["num_conts"],
     )
 
 
@@ -264,7 +286,9 @@ def nli_records(reader: LogReader, runs: Iterable[str]) -> tuple[NliRecord, ...]
     records = []
     for played, item in _of(reader, runs, NliItem):
         found = {one["pair"]: frozenset(one["prediction"]) for one in played.payloads("nli")}
-        first, *readings = (found[pair] for pair in range(len(item.pairs)))
+        # Imported files may tell of original pairs alone.
+        whole = all(one.get("readings", True) for one in played.payloads("nli"))
+        first, *readings = (found[pair] for pair in range(len(item.pairs) if whole else 1))
         records.append(
             NliRecord(
                 id=item.example.id,
@@ -272,8 +296,8 @@ def nli_records(reader: LogReader, runs: Iterable[str]) -> tuple[NliRecord, ...]
                 hypothesis=item.example.hypothesis,
                 gold=item.example.labels,
                 predicted=first,
-                readings=tuple(readings),
-                reading_labels=tuple(one.label for one in item.example.disambiguations),
+                readings=tuple(readings) if whole else None,
+                reading_labels=tuple(one.label for one in item.example.disambiguations) if whole else (),
             )
         )
     return tuple(records)
