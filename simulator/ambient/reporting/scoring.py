@@ -8,17 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from simulator import datasets
 from simulator.ambient.crowd import Tie
-from simulator.ambient.data import read_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import join
-from simulator.ambient.files.dataset import is_dataset
-from simulator.ambient.files.heads import SUFFIXES, any_row, files_below, head_of
+from simulator.ambient.files.heads import SUFFIXES, files_below
 from simulator.ambient.files.kinds import Kind, kind_of
 from simulator.ambient.labels import LabelSet
 from simulator.ambient.parsing import Parser
 from simulator.ambient.records import CrowdRecord
+from simulator.ambient.reporting.beside import examples_beside, tested_examples
 from simulator.ambient.reporting.dataset_sections import (
     categories_section,
     dataset_section,
@@ -35,16 +33,12 @@ from simulator.ambient.reporting.nli_section import model_places, nli_results, n
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.reporting.people_sections import crowd_section, evaluation_section, linguists_section
 from simulator.ambient.reporting.votes import table_1
-from simulator.ambient.rows import BENCHMARK
 from simulator.ambient.statistics import category_statistics
 from simulator.errors import InputError
 from simulator.jsonlines import Read
 from trees.faults import Fault
 
 NLI_KINDS: Final = ("nli_predictions", "nli_logits", "nli_seed")
-# The dataset is looked for in so many folders above a results file.
-_ABOVE: Final = 3
-_DATASETS: Final = ("ambient_full.jsonl", "test.jsonl", "dev.jsonl")
 Files = dict[str, dict[Path, Read[Any]]]
 """What was read, by kind and file."""
 
@@ -164,13 +158,14 @@ class _Context:
     @cached_property
     def examples(self) -> tuple[Example, ...]:
         """The dataset; empty if there is none."""
-        found = self._data()
-        return () if found is None else read_examples(found).examples
+        given = list(self.files.get("dataset", {}))
+        results = (file for reads in self.files.values() for file in reads)
+        return examples_beside(self.settings.data, results, given)
 
     @property
     def test(self) -> tuple[Example, ...]:
         """Its test split; all of it if it has no splits."""
-        return tuple(one for one in self.examples if one.split == "test") or self.examples
+        return tested_examples(self.examples)
 
     @cached_property
     def by_id(self) -> Mapping[str, Example]:
@@ -181,24 +176,6 @@ class _Context:
     def finals(self) -> Mapping[str, LabelSet]:
         """The label sets that it gives."""
         return {one.id: one.labels for one in self.examples if one.labels}
-
-    def _data(self) -> str | Path | None:
-        if self.settings.data is not None:
-            return self.settings.data
-        given = list(self.files.get("dataset", {}))
-        for file in given:
-            # Beside it stand its splits and the kinds of ambiguity.
-            return file.parent if sum(one.parent == file.parent for one in given) > 1 else file
-        for file in (file for reads in self.files.values() for file in reads):
-            for folder in list(file.resolve().parents)[: _ABOVE + 1]:
-                if any(_holds_examples(folder / name) for name in _DATASETS):
-                    return folder
-        dataset = datasets.find(BENCHMARK)
-        return BENCHMARK if dataset is not None and dataset.benchmark == BENCHMARK else None
-
-
-def _holds_examples(file: Path) -> bool:
-    return file.is_file() and any_row(is_dataset, head_of(file))
 
 
 _Reads = Mapping[Path, Read[Any]]
