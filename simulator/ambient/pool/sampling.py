@@ -1,0 +1,173 @@
+"""A model's pairs: five samples per prompt, kept as they come (spec 2.2.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar
+
+from personas.templates import Rendered
+from simulator.ambient.pool.filters import Drawn
+from simulator.ambient.pool.groups import Group
+from simulator.ambient.pool.journal import Journal, key_of
+from simulator.ambient.pool.prompt import BLANK_LINE, new_pairs_prompt, parse_pair
+from simulator.models import ChatModel, Message, Refused, Request, sample
+from simulator.seeds import derive_seed
+
+PURPOSE: Final = "ambient.new_pairs"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How a model is asked; the defaults are the paper's.
+
+    Attributes:
+        language: of the instruction; the pairs are English.
+    """
+
+    samples: int = 5
+    temperature: float = 1.0
+    top_p: float = 0.9
+    max_tokens: int = 120
+    seed: int = 0
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt.
+
+    Attributes:
+        key: of everything that its samples follow from.
+    """
+
+    group: Group
+    prompt: Rendered
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What has come of the prompts.
+
+    Attributes:
+        pairs: in the order of the prompts.
+        prompts: that have been answered or refused.
+        refused: that the model would not answer.
+        texts: samples drawn.
+    """
+
+    pairs: tuple[Drawn, ...]
+    prompts: int
+    refused: int
+    texts: int
+
+
+def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
+    """The prompts.
+
+    Args:
+        groups: one a prompt.
+        service: which model answers, and where.
+        decoding: how it is asked.
+
+    Raises:
+        TemplateError: if the instruction's template is missing or malformed.
+    """
+    found = []
+    for group in groups:
+        prompt = new_pairs_prompt(group.examples, decoding.language)
+        found.append(Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))))
+    return tuple(found)
+
+
+async def draw(
+    model: ChatModel,
+    prompts: Sequence[Asked],
+    decoding: Decoding,
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    tell: Callable[[], None] = lambda: None,
+) -> None:
+    """Ask for all that the journal does not have yet.
+
+    What a model refuses is a row without samples, and is not asked again.
+
+    Args:
+        model: who is asked; a prompt is continued by those that can.
+        prompts: what is asked.
+        decoding: how.
+        journal: gets a row a prompt.
+        concurrency: prompts at a time.
+        tell: is called after each.
+
+    Raises:
+        ModelError: see `simulator.models.errors`; what has been drawn before is in the journal.
+    """
+
+    async def ask(asked: Asked) -> None:
+        try:
+            answer = await sample(model, _request(model, asked, decoding))
+            row: dict[str, Any] = {"texts": list(answer.samples)}
+        except Refused as refused:
+            row = {"texts": [], "refused": str(refused)}
+        journal.add(asked.key, {"examples": [one.id for one in asked.group.examples], **row})
+        tell()
+
+    await each((one for one in prompts if one.key not in journal.rows), ask, concurrency)
+
+
+async def each(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurrency: int) -> None:
+    """Do something with all values, so many at a time; the first error stops it all.
+
+    Raises:
+        BaseException: whatever `do` raised.
+    """
+
+    async def work() -> None:
+        for value in values:
+            await do(value)
+
+    tasks = [asyncio.create_task(work()) for _ in range(concurrency)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
+    """The pairs in a journal, in the order of the prompts."""
+    rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
+    pairs: list[Drawn] = []
+    for asked, row in rows:
+        examples = asked.group.examples
+        ids = tuple(one.id for one in examples)
+        shown = tuple((one.premise, one.hypothesis) for one in examples)
+        found = (parse_pair(text) for text in row["texts"])
+        pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in found if pair is not None]
+    return Samples(
+        pairs=tuple(pairs),
+        prompts=len(rows),
+        refused=sum("refused" in row for _, row in rows),
+        texts=sum(len(row["texts"]) for _, row in rows),
+    )
+
+
+def _request(model: ChatModel, asked: Asked, decoding: Decoding) -> Request:
+    return Request(
+        messages=(Message("user", asked.prompt.text),),
+        plain=model.capabilities.plain,
+        temperature=decoding.temperature,
+        top_p=decoding.top_p,
+        max_tokens=decoding.max_tokens,
+        seed=derive_seed(decoding.seed, "samples", asked.group.seed.id),
+        stop=(BLANK_LINE,),
+        samples=decoding.samples,
+        purpose=PURPOSE,
+        prompt_version=asked.prompt.version,
+    )
