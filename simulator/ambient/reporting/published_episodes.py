@@ -112,21 +112,20 @@ def linguist_episodes(record: LinguistRecord) -> list[PublishedEpisode]:
     item = AnnotateItem(
         id=record.id, example=Example(id=record.id, premise=record.premise, hypothesis=record.hypothesis)
     )
-    discarded = record.discarded or {}
-    kept = [place for place, worker in enumerate(record.workers) if worker not in discarded]
+    kept = [
+        Annotation(labels=labels, rewrites=() if place else record.rewrites)
+        for place, labels in enumerate(record.annotations)
+    ]
+    forms = list(zip(record.workers, kept, strict=True))
+    forms += [(who, Annotation(discard=_discard(why))) for who, why in (record.discarded or {}).items()]
+    step = Step("annotate")
+    shown = {"shown": shown_record(item, step, shown_in(item, step))}
     made = []
-    for place, (worker, labels) in enumerate(zip(record.workers, record.annotations, strict=True)):
-        bears = bool(record.rewrites) and place == (kept[0] if kept else 0)
-        annotation = Annotation(
-            discard=_discard(discarded.get(worker)),
-            labels=labels,
-            rewrites=record.rewrites if bears else (),
-        )
-        payload = {"kind": "annotate", **annotation_payload(annotation)}
-        payload |= {"shown": shown_record(item, Step("annotate"), shown_in(item, Step("annotate")))}
-        payload |= {"merged": True} if bears else {}
-        turn = Said(describe(annotation), payload)
-        made.append(PublishedEpisode(item=item, annotator=worker, worker=place, turns=(turn,)))
+    for place, (who, form) in enumerate(forms):
+        payload = {"kind": step.kind, **annotation_payload(form), **shown}
+        payload |= {"merged": True} if form.rewrites else {}
+        turn = Said(describe(form), payload)
+        made.append(PublishedEpisode(item=item, annotator=who, worker=place, turns=(turn,)))
     return made
 
 

@@ -1,0 +1,217 @@
+"""`askback run ambient` and `askback score`: runs, their names, what is told before anything is played."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logs import LogReader
+from simulator.ambient.continuations import STEMS
+from simulator.ambient.data import load_examples
+from simulator.ambient.files.dataset import write_dataset
+from simulator.ambient.files.results import read_generation, write_generation
+from simulator.ambient.generation import generation_measures
+from simulator.ambient.parts import Wish, part_items, read_tasks, refusal, suited_stem
+from simulator.ambient.run_command import run_ambient
+from simulator.ambient.summary import score_run, summarise
+from simulator.ambient.trial_log import (
+    claim_records,
+    continuation_records,
+    generation_records,
+    nli_records,
+    true_false_records,
+)
+from simulator.errors import InputError
+from simulator.models import AuthenticationFailed, Capabilities
+from simulator.runner.scoring import score_command
+
+cli = typer.Typer()
+cli.command("run")(run_ambient)
+cli.command("score")(score_command)
+
+
+@pytest.fixture
+def log_path(tmp_path):
+    return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def askback(tmp_path, log_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments, error=None):
+        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
+        if error is not None:
+            assert isinstance(result.exception, error), result.output
+            return str(result.exception)
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.output
+
+    return run
+
+
+def runs(path):
+    with LogReader(path) as reader:
+        return {run.id: run for run in reader.runs()}
+
+
+def test_each_task_of_each_player_is_a_run(askback, log_path):
+    said = askback(
+        "run", "--task", "generate,true-false", "--model", "offline/gold", "--model", "offline/random",
+        "--limit", 4,
+    )  # fmt: skip
+    found = runs(log_path)
+    assert [run.config["task"] for run in found.values()] == ["generate", "true_false"] * 2
+    assert {run.config["planned"] for run in found.values()} == {4}
+    assert next(iter(found)).startswith("ambient-gold-generate-")
+    assert "EDIT-F1" in said and "accuracy" in said
+    with LogReader(log_path) as reader:
+        calls = sum(1 for _ in reader.turns_of_run(next(iter(found))))
+    askback("run", "--task", "generate", "--limit", 4)
+    with LogReader(log_path) as reader:
+        assert sum(1 for _ in reader.turns_of_run(next(iter(found)))) == calls == 4
+    assert len(runs(log_path)) == 4
+
+
+def test_all_leaves_out_what_a_player_cannot(askback, log_path):
+    said = askback("run", "--task", "all", "--model", "offline/copy", "--limit", 2, "--run", "x")
+    assert list(runs(log_path)) == ["x"]
+    assert "true-false, continue, nli, claim left out: offline/copy has nothing to say there" in said
+    assert "evaluate left out: name the results file" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "problem"),
+    [
+        (["--task", "sing"], InputError, "known are crowd"),
+        (["--task", "continue"], InputError, "--task continue: offline/gold has nothing to say there"),
+        (["--task", "claim", "--model", "local/smollm2"], InputError, "--nli FOLDER"),
+        (["--task", "evaluate"], InputError, "--results"),
+        (["--task", "crowd", "--model", "nli:folder"], InputError, "only the task nli"),
+        (["--task", "nli", "--model", "nli:/no/folder"], InputError, "no such folder"),
+        (["--task", "generate", "--model", "offline/nobody"], InputError, "offline/nobody"),
+        (["--task", "generate", "--model", "openai/m"], AuthenticationFailed, "OPENAI_API_KEY"),
+        (["--data", "nowhere"], InputError, "nowhere"),
+        (["--task", "claim", "--top-p", "0", "--model", "x", "--nli", "f"], InputError, "x"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_played(askback, log_path, arguments, error, problem):
+    assert problem in askback("run", *arguments, error=error)
+    assert not log_path.exists() or not runs(log_path)
+
+
+def test_chat_models_without_likelihoods_do_not_continue(askback, monkeypatch, log_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    said = askback("run", "--task", "continue", "--model", "openai/m", error=InputError)
+    assert "openai/m gives no probabilities of texts" in said
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    said = askback("run", "--task", "crowd", "--model", "completions/m", error=InputError)
+    assert "take a chat model" in said
+    assert not log_path.exists() or not runs(log_path)
+
+
+def test_refusals():
+    every = Capabilities(scoring=True, plain=True, schema=True)
+    assert refusal("continue", "m", every, {}) == ""
+    assert refusal("claim", "m", every, {"nli": "folder"}) == ""
+    assert refusal("generate", "m", Capabilities(schema=False), {}) == ""
+    assert "chat model" in refusal("nli", "m", Capabilities(schema=False), {})
+    assert read_tasks("true-false, crowd,crowd") == ("crowd", "true_false")
+
+
+def test_data_with_splits_are_played_by_their_test_split(askback, tmp_path):
+    examples = [one for one in load_examples() if one.xor][:12]
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split, some in (("dev", examples[:4]), ("test", examples[4:])):
+        write_dataset(folder / f"{split}.jsonl", some)
+    wish = Wish(data=str(folder), shots=1)
+    ids = {item.example.id for item in part_items("generate", "m", wish)}
+    assert ids == {one.id for one in examples[4:]}
+    dev = part_items("generate", "m", replace(wish, split="dev"))
+    assert {item.example.id for item in dev} == {one.id for one in examples[:4]}
+    assert len(part_items("true_false", "m", replace(wish, split="all"))) == 12
+    alone = tmp_path / "alone.jsonl"
+    write_dataset(alone, examples)
+    assert len(part_items("nli", "m", Wish(data=str(alone)))) == 12
+    assert len(part_items("nli", "m", Wish(data=str(alone), limit=5))) == 5
+
+
+def test_items_are_made_as_wished():
+    first, *_ = part_items("generate", "m", Wish(shots=2, instruction="corrected", limit=1))
+    assert (len(first.shots), first.instruction) == (2, "corrected")
+    first, *_ = part_items("continue", "local/smollm2", Wish(continuations=7, limit=1))
+    assert (first.wanted, first.stem) == (7, STEMS["instructed"])
+    first, *_ = part_items("continue", "local/smollm2", Wish(stem="plain", limit=1))
+    assert first.stem == STEMS["plain"]
+    assert suited_stem("transformers/big-Instruct") == "instructed"
+    assert suited_stem("completions/davinci") == "plain"
+    claims = part_items("claim", "m", Wish())
+    assert claims[0].cleaned[0].isupper()
+    assert any("a" in one.marks for one in claims)
+
+
+def test_scoring_again(askback, log_path):
+    askback("run", "--task", "generate", "--model", "offline/random", "--limit", 6, "--run", "x")
+    said = json.loads(askback("score", "x", "--json"))
+    assert said["counts"]["generate"]["items"] == 6
+    with LogReader(log_path) as reader:
+        records = generation_records(reader, ["x"])
+        found = summarise(reader, "x")
+        means = [one.value for one in score_run(reader, "x") if one.metric == "edit_f1"]
+    measures = generation_measures(records)
+    assert found.measures["generate"]["EDIT-F1"] == measures.edit_f1
+    assert sum(means) / 6 == pytest.approx(measures.edit_f1.value)
+    assert "6 items" in askback("score", "x")
+    assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
+
+
+def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_path, tmp_path):
+    askback("run", "--task", "generate", "--model", "offline/gold", "--limit", 6, "--run", "x")
+    with LogReader(log_path) as reader:
+        records = generation_records(reader, ["x"])
+    path = tmp_path / "gold-n4.jsonl"
+    write_generation(path, records)
+    again, _, faults = read_generation(path)
+    assert not faults
+    assert generation_measures(again) == generation_measures(records)
+    for results in ("x", path):
+        said = askback(
+            "run", "--task", "evaluate", "--model", "offline/gold", "--results", results, "--no-cache"
+        )
+        assert "correct, " in said
+    assert "neither a results file nor a run" in askback(
+        "run", "--task", "evaluate", "--results", "nothing", error=InputError
+    )
+
+
+def test_a_script_of_forms(askback, log_path, tmp_path):
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        '- {label: "neutral"}\n- {plausible: [true, true, true]}\n- {labels: [neutral, neutral, neutral]}\n'
+    )
+    askback("run", "--task", "crowd", "--model", f"script:{script}", "--limit", 2, "--run", "x")
+    with LogReader(log_path) as reader:
+        assert summarise(reader, "x").statuses == {"completed": 2}
+
+
+def test_records_of_every_test(askback, log_path):
+    for task in ("true-false", "nli"):
+        askback("run", "--task", task, "--model", "offline/gold", "--limit", 3, "--run", task)
+    with LogReader(log_path) as reader:
+        judged = true_false_records(reader, ["true-false"])
+        assert all(one.correct for one in judged)
+        assert all(one.disambiguation in one.prompt for one in judged)
+        for one in nli_records(reader, ["nli"]):
+            assert one.predicted == one.gold
+            assert one.readings == tuple(frozenset({label}) for label in one.reading_labels)
+        assert continuation_records(reader, ["nli"]) == ()
+        assert claim_records(reader, ["nli"]) == ()
