@@ -24,11 +24,9 @@ from simulator.ambibench.run_command import run_ambibench
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.stats_command import stats_command as stats_ambibench
 from simulator.ambibench.train_command import train_ambibench
-from simulator.ambient import assignment as ambient
 from simulator.ambient import assignment as ambient_studies
 from simulator.ambient import data_command as ambient_data
 from simulator.ambient.claims_command import score_ambient_claims
-from simulator.ambient.rows import BENCHMARK as AMBIENT
 from simulator.ambient.run_command import run_ambient
 from simulator.ambient.score_command import score_ambient
 from simulator.ambient.score_nli_command import score_ambient_nli
@@ -113,11 +111,9 @@ CHECKERS += [
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
 ]
 studies.CHECKS[ambibench_data.BENCHMARK] = check_study
-studies.CHECKS[AMBIENT] = ambient.check_study
 studies.CHECKS[ambient_data.BENCHMARK] = ambient_studies.check_study
 ROOMS[ambibench_data.BENCHMARK] = StudyRoom(builtin_studies, cells)
 ROOMS[ambient_data.BENCHMARK] = StudyRoom(ambient_studies.builtin_studies, ambient_studies.cells)
-ROOMS[AMBIENT] = StudyRoom(ambient.builtin_studies, ambient.cells)
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
@@ -158,8 +154,8 @@ def app_command(
         dialogues = ClarqSessions(writer, reader, models)
         household = HandMeThatSessions(writer, reader, models, data=handmethat)
         held = held_studies(study)
-        letters = AmbiBenchSessions(writer, reader, models, studies=held.get("ambibench"))
-        readings = AmbientSessions(writer, reader, models, studies=held.get("ambient"))
+        letters = AmbiBenchSessions(writer, reader, models, studies=held.get(ambibench_data.BENCHMARK))
+        readings = AmbientSessions(writer, reader, models, studies=held.get(ambient_data.BENCHMARK))
         _serve(dialogues, household, letters, readings, writer, reader, host, port)
 
 
