@@ -14,6 +14,8 @@ The human evaluation of a model's rewrites (spec 6.5) reads a results file, or t
 
     settings: {task: evaluate, results: davinci-n4.jsonl, data: FOLDER, split: test, items: 50}
     judgments_per_item: 3
+
+Both may name a file of distractors (``distractors: FILE``), which go before the examples' own.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split, load_examples, load_qualification
 from simulator.ambient.evaluation import ITEMS as EVALUATED
 from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.files.distractors import load_distractors
 from simulator.ambient.files.results import read_generation
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR, Qualification
@@ -56,6 +59,7 @@ class Settings:
         split: of the data.
         items: so many of them, drawn by the study's seed; None: all (of an evaluation 50).
         results: whose rewrites are judged (task evaluate): results files and names of runs, one or several.
+        distractors: a file of them (tasks crowd and evaluate); empty: the examples' own.
         needed: right answers to the qualification's questions that are enough; None: nobody has to qualify.
         show_result: whether participants see in the end how they did.
         languages: of the pages; the benchmark's own text is English.
@@ -66,6 +70,7 @@ class Settings:
     split: Split = "all"
     items: int | None = None
     results: tuple[str, ...] = ()
+    distractors: str = ""
     needed: int | None = None
     show_result: bool = False
     languages: tuple[Language, ...] = ("en",)
@@ -79,7 +84,10 @@ class Settings:
         """
         given: dict[str, Any] = dict(study.settings)
         where = f"study {study.id!r}, settings"
-        known = ("task", "data", "split", "items", "results", "qualification", "show_result", "languages")
+        known = (
+            *("task", "data", "split", "items", "results", "distractors"),
+            *("qualification", "show_result", "languages"),
+        )
         if unknown := sorted(given.keys() - set(known)):
             raise InputError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(known)}")
         if "task" not in given:
@@ -94,6 +102,11 @@ class Settings:
         given["results"] = tuple(map(str, results if isinstance(results, list) else [results]))
         if (given["task"] == "evaluate") != bool(results):
             raise InputError(f"{where}: results (a file or a run) is for task evaluate, and needed there")
+        distractors = given.setdefault("distractors", "")
+        if not isinstance(distractors, str):
+            raise InputError(f"{where}: distractors is {distractors!r}; it must be a file")
+        if distractors and given["task"] not in ("crowd", "evaluate"):
+            raise InputError(f"{where}: distractors (a file) is for tasks crowd and evaluate")
         languages = given.get("languages", [study.language])
         for language in languages if isinstance(languages, list) and languages else [languages]:
             _require(where, "languages", language, get_args(Language))
@@ -181,9 +194,10 @@ def study_items(study: Study) -> dict[Cell, Item]:
 
 def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
     examples = load_examples(settings.data, settings.split)
+    given = load_distractors(settings.distractors, examples) if settings.distractors else {}
     match settings.task:
         case "crowd":
-            return crowd_items(examples, seed=derive_seed(study.seed, "items"))
+            return crowd_items(examples, seed=derive_seed(study.seed, "items"), distractors=given)
         case "annotate":
             return annotate_items(examples)
         case "true_false":
@@ -191,7 +205,7 @@ def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
         case "evaluate":
             return evaluation_items(
                 results_of(settings.results),
-                distractors_of(examples),
+                {**distractors_of(examples), **given},
                 seed=study.seed,
                 items=settings.items or EVALUATED,
             )

@@ -11,6 +11,7 @@ from simulator.ambient.files.categories import is_categories, read_categories_fi
 from simulator.ambient.files.claims import read_annotations, read_results
 from simulator.ambient.files.crowd import read_crowd
 from simulator.ambient.files.dataset import is_dataset, read_dataset
+from simulator.ambient.files.distractors import is_distractors, read_distractors
 from simulator.ambient.files.edit_f1_cases import read_edit_cases
 from simulator.ambient.files.heads import any_row, files_below, head_of
 from simulator.ambient.files.linguists import read_linguists
@@ -72,6 +73,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind("categories", "kinds of ambiguity", is_categories, read_categories_file),
     DATASET,
     Kind("linguists", "linguists' annotations", _has("worker_ids", "annotations"), read_linguists),
+    Kind("distractors", "distractors of ambiguous sentences", is_distractors, read_distractors),
     Kind("crowd", "crowdworkers' annotations", _has("interpretations", "q1_gold"), read_crowd),
     Kind("generation", "generated disambiguations", _has("generation", "gold_rewrites"), read_generation),
     Kind(

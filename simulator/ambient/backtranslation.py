@@ -1,0 +1,295 @@
+"""Distractors by translation into another language and back (spec 5.1).
+
+What comes back is near the sentence, and rarely one of its readings. If nothing has changed, the way back is
+drawn five times at a high temperature, and one that differs is taken at random.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, Final, Protocol
+
+import yaml
+
+from personas.templates import render
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import Side
+from simulator.ambient.pool.cleaning import clean
+from simulator.errors import InputError
+from simulator.models import ChatModel, Message, Request, sample
+from simulator.models.weights import imported, load_weights
+from simulator.seeds import derive_seed
+
+TABLE: Final = Path(__file__).parent / "tables" / "languages.yaml"
+ENGLISH: Final = "english"
+PIVOT: Final = "yoruba"
+DRAWS: Final = 5
+TEMPERATURE: Final = 2.0
+BEAMS: Final = 5
+# At this temperature the whole of a large vocabulary would be noise; the library's own limit stays.
+_TOP_K: Final = 50
+_MAX_TOKENS: Final = 200
+PURPOSE: Final = "ambient.distractor"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language.
+
+    Attributes:
+        names: in prompts, by their language.
+        code: of translation models.
+    """
+
+    names: Mapping[str, str]
+    code: str
+
+
+class Translator(Protocol):
+    """Translates between English and one other language."""
+
+    @property
+    def name(self) -> str:
+        """Of the model, in files."""
+        ...
+
+    async def there(self, text: str) -> str:
+        """Out of English."""
+        ...
+
+    async def back(self, text: str) -> str:
+        """Into English, the likeliest translation."""
+        ...
+
+    async def draws(self, text: str, seed: int) -> Sequence[str]:
+        """Into English, drawn five times."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of a sentence.
+
+    Attributes:
+        pivot: in the other language.
+        distractor: None if nothing that came back can be one.
+        resampled: whether the way back had to be drawn.
+    """
+
+    pivot: str
+    distractor: str | None
+    resampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A sentence that needs a distractor; `readings` cannot be one."""
+
+    id: str
+    side: Side
+    sentence: str
+    readings: tuple[str, ...]
+
+
+def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
+    """The ambiguous sentences of the examples that crowdworkers see: those with one ambiguous side."""
+    return tuple(
+        Source(one.id, one.sides[0], one.sentence(one.sides[0]), one.rewrites(one.sides[0]))
+        for one in examples
+        if one.xor
+    )
+
+
+async def back_translate(
+    translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
+) -> Found:
+    """A sentence there and back.
+
+    Args:
+        translator: who translates.
+        sentence: in English.
+        seed: of drawing.
+        readings: are no distractors, so they are treated like the sentence itself.
+
+    Raises:
+        ModelError: see `simulator.models.errors`.
+    """
+    same = {sentence.strip(), *(one.strip() for one in readings), ""}
+    pivot = await translator.there(sentence)
+    first = (await translator.back(pivot)).strip()
+    if first not in same:
+        return Found(pivot, first, False)
+    drawn = [text.strip() for text in await translator.draws(pivot, derive_seed(seed, "draws"))]
+    others = [text for text in drawn if text not in same]
+    chosen = Random(derive_seed(seed, "choice")).choice(others) if others else None
+    return Found(pivot, chosen, True)
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """The languages of `tables/languages.yaml` by their English names in small letters."""
+    given = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: Language({key: one[key] for key in ("en", "zh")}, one["code"]) for name, one in given.items()
+    }
+
+
+def language_called(name: str) -> Language:
+    """A language to translate into.
+
+    Raises:
+        InputError: if it is not in the table, or English; says which there are.
+    """
+    known = {one: language for one, language in languages().items() if one != ENGLISH}
+    if name.lower() not in known:
+        raise InputError(f"language {name!r}: must be one of {', '.join(known)}")
+    return known[name.lower()]
+
+
+class ModelTranslator:
+    """Any model of the house, through the prompts ``ambient/translate`` and ``ambient/translate_back``.
+
+    Args:
+        model: who is asked.
+        language: the other one.
+        prompts: language of the prompts.
+        temperature: of drawing.
+    """
+
+    def __init__(
+        self, model: ChatModel, language: Language, *, prompts: str = "en", temperature: float = TEMPERATURE
+    ) -> None:
+        self.name = model.name
+        self._model = model
+        self._language = language.names[prompts]
+        self._prompts = prompts
+        self._temperature = temperature
+        # Whoever follows a schema chats; others go on with the prompt.
+        self._plain = model.capabilities.plain and not model.capabilities.schema
+
+    async def there(self, text: str) -> str:
+        """Out of English."""
+        return (await self._ask("translate", text))[0]
+
+    async def back(self, text: str) -> str:
+        """Into English, at temperature 0."""
+        return (await self._ask("translate_back", text))[0]
+
+    async def draws(self, text: str, seed: int) -> Sequence[str]:
+        """Into English, drawn."""
+        return await self._ask(
+            "translate_back", text, temperature=self._temperature, samples=DRAWS, seed=seed
+        )
+
+    async def _ask(
+        self, template: str, text: str, *, temperature: float = 0.0, samples: int = 1, seed: int = 0
+    ) -> Sequence[str]:
+        prompt = render(f"ambient/{template}", self._prompts, {"text": text, "language": self._language})
+        answer = await sample(
+            self._model,
+            Request(
+                messages=(Message("user", prompt.text + ("\n" if self._plain else "")),),
+                plain=self._plain,
+                temperature=temperature,
+                samples=samples,
+                seed=seed,
+                max_tokens=_MAX_TOKENS,
+                stop=("\n",) if self._plain else (),
+                purpose=f"{PURPOSE}.{template}",
+                prompt_version=prompt.version,
+            ),
+        )
+        return tuple(_said(one, text) for one in answer.samples)
+
+
+class FolderTranslator:
+    """A folder with a many-to-many translation model, such as NLLB.
+
+    Args:
+        folder: of transformers.
+        language: the other one.
+        device: ``cpu``, ``cuda``; None for a GPU if there is one.
+        temperature: of drawing.
+
+    Raises:
+        Unsupported: if torch or transformers is missing.
+        InputError: if there is no such model, or it does not know one of the languages.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        language: Language,
+        *,
+        device: str | None = None,
+        temperature: float = TEMPERATURE,
+    ) -> None:
+        self.name = str(folder)
+        self._torch = imported("torch")
+        if not Path(folder).is_dir():
+            raise InputError(f"{folder}: no such folder; name one with a translation model such as NLLB")
+        chosen = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
+        weights = load_weights(str(folder), chosen)
+        self._tokenizer, self._model = weights.tokenizer, weights.model
+        self._codes = (languages()[ENGLISH].code, language.code)
+        self._temperature = temperature
+        unknown = [one for one in self._codes if self._id(one) is None]
+        if not weights.answers or unknown:
+            lacks = f"does not know {' and '.join(unknown)}" if unknown else "does not translate"
+            raise InputError(f"{folder}: {lacks}; name a translation model such as NLLB")
+        self._lock = asyncio.Lock()
+
+    async def there(self, text: str) -> str:
+        """Out of English, greedily."""
+        return (await self._translate(text, *self._codes))[0]
+
+    async def back(self, text: str) -> str:
+        """Into English, greedily."""
+        return (await self._translate(text, *reversed(self._codes)))[0]
+
+    async def draws(self, text: str, seed: int) -> Sequence[str]:
+        """Into English by beams whose tokens are drawn."""
+        drawing: dict[str, Any] = {
+            "do_sample": True,
+            "num_beams": BEAMS,
+            "num_return_sequences": DRAWS,
+            "temperature": self._temperature,
+            "top_p": 1.0,
+            "top_k": _TOP_K,
+        }
+        return await self._translate(text, *reversed(self._codes), seed, drawing)
+
+    async def _translate(
+        self, text: str, source: str, target: str, seed: int = 0, drawing: Mapping[str, Any] | None = None
+    ) -> Sequence[str]:
+        async with self._lock:
+            return await asyncio.to_thread(self._generate, text, source, target, seed, drawing)
+
+    def _generate(
+        self, text: str, source: str, target: str, seed: int, drawing: Mapping[str, Any] | None
+    ) -> Sequence[str]:
+        torch, tokenizer = self._torch, self._tokenizer
+        tokenizer.src_lang = source
+        read = tokenizer(text, return_tensors="pt").to(self._model.device)
+        chosen = drawing or {"do_sample": False, "num_beams": 1}
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
+            written = self._model.generate(
+                **read, forced_bos_token_id=self._id(target), max_new_tokens=_MAX_TOKENS, **chosen
+            )
+        return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
+
+    def _id(self, code: str) -> int | None:
+        found = self._tokenizer.convert_tokens_to_ids(code)
+        return None if found in (None, self._tokenizer.unk_token_id) else int(found)
+
+
+def _said(answer: str, text: str) -> str:
+    """An answer on one line, without quotes and marks around it that the text does not have."""
+    line = " ".join(answer.split())
+    return clean(line.strip("<>")) if clean(text) == text else line

@@ -1,0 +1,81 @@
+"""Files of distractors: JSON lines with ``id``, ``side`` and ``distractor`` (spec 5.1).
+
+``askback generate ambient-distractors`` writes more into a row: the ambiguous ``sentence``, its translation
+(``pivot``), whether the way back was ``resampled``; people who write a row themselves need not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import SIDES, Side
+from simulator.errors import InputError
+from simulator.jsonlines import Read, Row, read_lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistractorRow:
+    """A distractor for an ambiguous sentence.
+
+    Attributes:
+        id: of the example.
+        side: where the sentence is.
+        distractor: None if none was found.
+        sentence: empty if the file does not say.
+    """
+
+    id: str
+    side: Side
+    distractor: str | None
+    sentence: str = ""
+
+
+def is_distractors(row: Mapping[str, Any]) -> bool:
+    """Whether an object is a row of such a file."""
+    return {"id", "side", "distractor"} <= row.keys()
+
+
+def read_distractors(path: str | Path) -> Read[DistractorRow]:
+    """The rows of a file.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    return read_lines(path, _row)
+
+
+def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict[tuple[str, Side], str]:
+    """The distractors in a file by id and side; of several rows for one sentence the last counts.
+
+    Args:
+        path: the file.
+        examples: that they are for; others may be in the file.
+
+    Raises:
+        InputError: if the file is faulty, or was made for another sentence of an example.
+    """
+    read = read_distractors(path)
+    if read.faults:
+        raise InputError(str(read.faults[0]))
+    known = {example.id: example for example in examples}
+    for row, line in zip(read.rows, read.lines, strict=True):
+        example = known.get(row.id)
+        if example is not None and row.sentence not in ("", example.sentence(row.side)):
+            raise InputError(
+                f"{path}: line {line}: the {row.side} of example {row.id} is another sentence now; "
+                "make the file anew"
+            )
+    return {(row.id, row.side): row.distractor for row in read.rows if row.distractor is not None}
+
+
+def _row(row: Row) -> DistractorRow:
+    return DistractorRow(
+        id=row.key("id"),
+        side=row.one_of("side", SIDES),
+        distractor=None if row.get("distractor", "") is None else row.text("distractor"),
+        sentence=row.text("sentence") if row.get("sentence") else "",
+    )
