@@ -236,9 +236,9 @@ class FolderTranslator:
         chosen = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         weights = load_weights(str(folder), chosen)
         self._tokenizer, self._model = weights.tokenizer, weights.model
-        self._codes = (languages()[ENGLISH].code, language.code)
+        self._english, self._other = languages()[ENGLISH].code, language.code
         self._temperature = temperature
-        unknown = [one for one in self._codes if self._id(one) is None]
+        unknown = [one for one in (self._english, self._other) if self._id(one) is None]
         if not weights.answers or unknown:
             lacks = f"does not know {' and '.join(unknown)}" if unknown else "does not translate"
             raise InputError(f"{folder}: {lacks}; name a translation model such as NLLB")
@@ -246,11 +246,11 @@ class FolderTranslator:
 
     async def there(self, text: str) -> str:
         """Out of English, greedily."""
-        return (await self._translate(text, *self._codes))[0]
+        return (await self._translate(text, self._english, self._other))[0]
 
     async def back(self, text: str) -> str:
         """Into English, greedily."""
-        return (await self._translate(text, *reversed(self._codes)))[0]
+        return (await self._translate(text, self._other, self._english))[0]
 
     async def draws(self, text: str, seed: int) -> Sequence[str]:
         """Into English by beams whose tokens are drawn."""
@@ -262,7 +262,7 @@ class FolderTranslator:
             "top_p": 1.0,
             "top_k": _TOP_K,
         }
-        return await self._translate(text, *reversed(self._codes), seed, drawing)
+        return await self._translate(text, self._other, self._english, seed, drawing)
 
     async def _translate(
         self, text: str, source: str, target: str, seed: int = 0, drawing: Mapping[str, Any] | None = None
