@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from simulator.models.drawing import draw
 from simulator.models.errors import BadRequest, Unsupported
 from simulator.models.forward import Look, Row, look
 from simulator.models.gather import Gatherer
@@ -203,22 +204,54 @@ class TransformersModel:
         with torch.random.fork_rng(), torch.inference_mode():
             if request.seed is not None:
                 torch.manual_seed(request.seed)
+            if request.samples > 1 and (drawn := self._drawn(request, read, stop)) is not None:
+                return drawn
             out = self._model.generate(
                 prompt, attention_mask=torch.ones_like(prompt), **self._settings(request, stop)
             )
         # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
         written = out.sequences[:, 1 if self._answers else len(read) :]
-        after = request.plain and not self._answers
-        tokens, text = written[0], self._written(read, written[0].tolist(), after=after)
-        ended = len(tokens) < request.max_tokens
-        rest = [self._written(read, other.tolist(), after=after) for other in written[1:]]
+        texts = [self._said(request, read, each.tolist()) for each in written]
+        ended = len(written[0]) < request.max_tokens or cut(texts[0], request.stop) != texts[0]
+        said = tuple(cut(text, request.stop) for text in texts)
         return Completion(
-            text=cut(text, request.stop),
-            samples=tuple(cut(each, request.stop) for each in (text, *rest)) if rest else (),
-            logprobs=self._logprobs(tokens, out.logits, request.top_logprobs),
+            text=said[0],
+            samples=said if request.samples > 1 else (),
+            logprobs=self._logprobs(written[0], out.logits, request.top_logprobs),
             usage=Usage(len(read), written.numel()),
-            finish_reason="stop" if ended or cut(text, request.stop) != text else "length",
+            finish_reason="stop" if ended else "length",
         )
+
+    def _drawn(self, request: Request, read: list[int], stop: threading.Event) -> Completion | None:
+        """Several samples; None if they have to be drawn in another way."""
+        if self._answers:
+            return None
+        ends = self._model.generation_config.eos_token_id
+        last = set(ends) if isinstance(ends, list) else {ends}
+
+        def over(tokens: list[int]) -> bool:
+            if len(tokens) >= request.max_tokens or tokens[-1] in last or stop.is_set():
+                return True
+            text = self._said(request, read, tokens) if request.stop else ""
+            return any(each in text for each in request.stop)
+
+        rows = draw(
+            self._torch,
+            self._model,
+            read,
+            request.samples,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            over=over,
+        )
+        if rows is None:
+            return None
+        said = tuple(cut(self._said(request, read, each), request.stop) for each in rows)
+        return Completion(text=said[0], samples=said, usage=Usage(len(read), sum(map(len, rows))))
+
+    def _said(self, request: Request, read: list[int], tokens: list[int]) -> str:
+        """The text of `tokens`, not cut."""
+        return self._written(read, tokens, after=request.plain and not self._answers)
 
     def _read(self, request: Request) -> list[int]:
         if not request.plain:

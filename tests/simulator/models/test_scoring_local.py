@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -509,3 +510,29 @@ async def test_samples_are_drawn_together_and_by_their_seed(loaded, name):
     stopped = await model.complete(request(stop=("e", "a", " ")))
     assert all(not set(each) & {"e", "a", " "} for each in stopped.samples)
     assert (await model.complete(request(samples=1))).samples == ()
+
+
+async def test_samples_follow_the_models_distribution(loaded, folders):
+    """Those that are over leave the batch; what is left goes on as if nothing had happened."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(folders["llama"])
+    model = AutoModelForCausalLM.from_pretrained(folders["llama"]).eval()
+    request = Request(
+        messages=(Message("user", "The duck"),), plain=True, temperature=1.0, max_tokens=5, seed=1,
+        samples=400, stop=("e",),
+    )  # fmt: skip
+    answer = await loaded("llama").complete(request)
+    assert len(answer.samples) == 400
+    read = words("The duck", return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        shares = torch.softmax(model(read).logits[0, -1], -1)
+    first = [words(text)["input_ids"][0] if text else None for text in answer.samples]
+    best = int(shares.argmax())
+    drawn = sum(token == best for token in first) / 400
+    assert drawn == CLOSE(shares[best].item(), abs=0.1)
+    # Greedy in effect: every sample is what the model writes word by word.
+    narrow = await loaded("llama").complete(replace(request, top_p=1e-6, samples=3, stop=()))
+    alone = await loaded("llama").complete(replace(request, temperature=0.0, samples=1, stop=()))
+    assert set(narrow.samples) == {alone.text}
