@@ -6,13 +6,15 @@ nothing, and a file whose import was cut off is completed. Rows that are faulty 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from logs import LogConflict, LogWriter
+from logs import LogConflict, LogWriter, Written
 from logs.rows import Ending, Episode, Event, Run, Turn
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
@@ -24,6 +26,7 @@ from simulator.ambient.records import CrowdRecord, TrueFalseRecord
 from simulator.ambient.reporting.beside import examples_beside
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.reporting.published_episodes import (
+    PUBLISHED,
     PublishedEpisode,
     RowProblem,
     claim_episode,
@@ -110,7 +113,8 @@ def import_file(path: Path, log: LogWriter, *, data: str | None = None, name: st
         raise InputError(
             f"The log holds another run {run.id!r}; give this one another name with --run."
         ) from error
-    ended = [_write(one, place, run, log) for place, one in enumerate(made)]
+    seen: Counter[str] = Counter()
+    ended = [_write(one, place, run, seen, log) for place, one in enumerate(made)]
     if not known:
         log.put(
             Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": run.config["sha256"]})
@@ -157,11 +161,14 @@ def _run(path: Path, kind: Kind, task: Task, planned: int, name: str | None) -> 
             "task": task,
             "model": model,
             "planned": planned,
+            "seats": {ANNOTATOR: PUBLISHED if kind.name in _OF_PEOPLE else model},
         },
     )
 
 
-def _write(made: PublishedEpisode, place: int, run: Run, log: LogWriter) -> Any:
+def _write(
+    made: PublishedEpisode, place: int, run: Run, seen: Counter[str], log: LogWriter
+) -> Future[Written]:
     row = item_row(made.item)
     episode = Episode(
         # Read in the order of the file: episodes that end together are sorted by name.
@@ -171,8 +178,10 @@ def _write(made: PublishedEpisode, place: int, run: Run, log: LogWriter) -> Any:
         language=LANGUAGE,
         seats={ANNOTATOR: made.annotator or str(run.config["model"])},
         seed=0,
-        repeat=made.worker,
+        # Workers of one item, and rows that are told twice.
+        repeat=seen[row.hash],
     )
+    seen[row.hash] += 1
     turns = [
         Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=said.text, payload=dict(said.payload))
         for number, said in enumerate(made.turns)

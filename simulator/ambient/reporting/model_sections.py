@@ -34,7 +34,7 @@ def generation_section(
     records: Sequence[GenerationRecord],
     *,
     name: str,
-    file: str,
+    file: str = "",
     left_out: int = 0,
     parser: Parser = "reference",
     examples: Sequence[Example] = (),
@@ -45,14 +45,14 @@ def generation_section(
     Args:
         records: of one model.
         name: the model's.
-        file: where they are from.
+        file: where they are from; empty for a run.
         left_out: rows that could not be read.
         parser: of the headline.
         examples: the dataset, to compare gold rewrites with.
         variants: whether other rules of EDIT-F1 are told.
     """
     found = generation_measures(records, parser)
-    printed = figures("generation", Path(file), len(records))
+    printed = figures("generation", name, len(records))
     pairs = found.patterns
     stored = [one.stored_edit_f1 for one in records if one.stored_edit_f1 is not None]
     differences = rescored(records)
@@ -86,7 +86,7 @@ def generation_section(
         kind="generation",
         name=name,
         title=f"Generated disambiguations: {name}",
-        files=(file,),
+        files=(file,) if file else (),
         rows=len(records),
         left_out=left_out,
         measures=tuple(measures),
@@ -107,12 +107,12 @@ def generation_section(
 
 
 def true_false_section(
-    records: Sequence[TrueFalseRecord], *, name: str, file: str, left_out: int = 0
+    records: Sequence[TrueFalseRecord], *, name: str, file: str = "", left_out: int = 0
 ) -> Section:
     """What is told of one model's, or some people's, judgments of statements."""
     found = true_false_measures(records)
     reference = true_false_measures(records, pairs="reference")
-    printed = figures("true_false", Path(file), len(records))
+    printed = figures("true_false", name, len(records))
     templates = printed.get("templates", [None] * len(TEMPLATES))
     has_mass = found.mass is not None
     (paper_pairs, pairs), (reference_pairs, _) = (
@@ -164,7 +164,7 @@ def true_false_section(
         kind="true_false",
         name=name,
         title=f"Statements judged true or false: {name}",
-        files=(file,),
+        files=(file,) if file else (),
         rows=len(records),
         left_out=left_out,
         measures=tuple(one for one in measures if one.key != "mass" or has_mass),
@@ -183,13 +183,13 @@ def continuation_section(
     records: Sequence[ContinuationRecord],
     *,
     name: str,
-    file: str,
+    file: str = "",
     left_out: int = 0,
     examples: Sequence[Example] = (),
 ) -> Section:
     """What is told of one model's estimates; `examples` are those of the paper's baseline, the test split."""
     found = continuation_measures(records, examples)
-    printed = figures("continuation", Path(file), len(records))
+    printed = figures("continuation", name, len(records))
     chance = paper()["chance"]["ranking"] if printed else None
     missing = "" if examples else "no dataset to count examples in (name one with --data)"
     least, mean = found.num_conts or (None, None)
@@ -230,7 +230,7 @@ def continuation_section(
         kind="continuation",
         name=name,
         title=f"Continuations: {name}",
-        files=(file,),
+        files=(file,) if file else (),
         rows=len(records),
         left_out=left_out,
         measures=tuple(measures),
@@ -251,7 +251,7 @@ def claims_section(
     records: Sequence[ClaimRecord],
     *,
     name: str,
-    files: Sequence[str],
+    files: Sequence[str] = (),
     left_out: int = 0,
     remarks: Sequence[str] = (),
 ) -> Section:

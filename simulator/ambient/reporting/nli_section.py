@@ -39,12 +39,15 @@ def model_places(files: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def nli_results(places: Sequence[Path], examples: Sequence[Example]) -> Results:
+def nli_results(
+    places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()
+) -> Results:
     """What files and folders hold, with the baselines.
 
     Args:
         places: predictions, files of seeds, folders of models.
         examples: of the dataset, dev and test; needed where logits come without labels.
+        first: models that stand before them: runs.
     """
 
     def known() -> Sequence[Example]:
@@ -53,6 +56,7 @@ def nli_results(places: Sequence[Path], examples: Sequence[Example]) -> Results:
         return examples
 
     found = read_results(places, known)
+    found.models[:0] = first
     test = [one.labels for one in examples if one.split == "test"]
     found.gold = found.gold or tuple(test)
     if found.models:

@@ -34,9 +34,8 @@ def is_published(kind: str, rows: int) -> bool:
     return bool(least <= rows <= most)
 
 
-def figures(kind: str, file: Path, rows: int) -> Mapping[str, Any]:
-    """The paper's figures for a results file of a model; empty if it is none of the published ones."""
-    name = model_of(file)
+def figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
+    """The paper's figures for the results of a model; empty if they are none of the published ones."""
     found = next((one for one in paper()["models"] if one["file"] == name), None)
     return found if found is not None and is_published(kind, rows) else {}
 

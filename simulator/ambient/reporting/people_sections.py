@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.crowd import CrowdMeasures, Tie, crowd_measures
@@ -49,7 +48,7 @@ def crowd_section(
         tables: of single rows (`table_1`).
     """
     found = crowd_measures(records, tie)
-    part = Path(file).stem.startswith(_PUBLISHED)
+    part = name.startswith(_PUBLISHED)
     printed: Mapping[str, Any] = (
         paper()["crowd"] if part and tie == "first" and is_published("crowd", len(records)) else {}
     )

@@ -66,14 +66,12 @@ class PublishedEpisode:
 
     Attributes:
         annotator: who sat there; empty for the model that the file is of.
-        worker: counts those who did the same item.
         complete: whether the file has all turns that there should be.
     """
 
     item: Item
     turns: tuple[Said, ...]
     annotator: str = ""
-    worker: int = 0
     complete: bool = True
 
 
@@ -100,7 +98,6 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
         PublishedEpisode(
             item=item,
             annotator=PUBLISHED,
-            worker=worker,
             turns=tuple(_said(item, step, _vote(record, step, worker)) for step in task_steps(item)),
         )
         for worker in range(workers)
@@ -121,11 +118,11 @@ def linguist_episodes(record: LinguistRecord) -> list[PublishedEpisode]:
     step = Step("annotate")
     shown = {"shown": shown_record(item, step, shown_in(item, step))}
     made = []
-    for place, (who, form) in enumerate(forms):
+    for who, form in forms:
         payload = {"kind": step.kind, **annotation_payload(form), **shown}
         payload |= {"merged": True} if form.rewrites else {}
         turn = Said(describe(form), payload)
-        made.append(PublishedEpisode(item=item, annotator=who, worker=place, turns=(turn,)))
+        made.append(PublishedEpisode(item=item, annotator=who, turns=(turn,)))
     return made
 
 

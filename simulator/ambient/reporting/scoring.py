@@ -71,35 +71,49 @@ class Scored:
         faults: of rows that were left out, and of files that contradict each other.
         unreadable: files that could not be read at all, with the reason.
         passed_over: files in folders that are none of AmbiEnt's.
+        datasets: files of examples.
+        nli_places: files of label sets and folders of their models, as `nli_results` takes them.
     """
 
     sections: list[Section] = field(default_factory=list)
     faults: list[Fault | str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     passed_over: list[Path] = field(default_factory=list)
+    datasets: list[Path] = field(default_factory=list)
+    nli_places: list[Path] = field(default_factory=list)
 
 
-def score_files(paths: Sequence[Path], settings: Settings | None = None) -> Scored:
+def score_files(
+    paths: Sequence[Path], settings: Settings | None = None, *, votes_may_miss: bool = False
+) -> Scored:
     """Everything that files and folders hold, scored.
 
     Args:
         paths: files, and folders that are looked through.
         settings: how.
+        votes_may_miss: whether votes that are asked for may be elsewhere.
 
     Raises:
         InputError: if a dataset is named that does not exist, or votes on an example that has none.
     """
     settings, found = settings or Settings(), Scored()
     files = read_files(paths, found)
+    found.datasets = list(files.get("dataset", {}))
+    if not votes_may_miss:
+        _check_votes(settings.votes, files.get("crowd", {}))
     context = _Context(files, settings)
     for kind, make in _SECTIONS.items():
         if kind in files:
             found.sections += make(files[kind], context, found)
     _score_nli(files, context, found)
-    found.sections = _named_apart(found.sections)
-    if settings.votes and "crowd" not in files:
-        raise InputError("--votes: there is no file of crowdworkers' votes")
+    found.sections = named_apart(found.sections)
     return found
+
+
+def _check_votes(wanted: Iterable[str], reads: Mapping[Path, Read[Any]]) -> None:
+    held = {one.id for read in reads.values() for one in read.rows}
+    if missing := [id for id in wanted if id not in held and not (id == "all" and held)]:
+        raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
 
 
 def read_files(paths: Iterable[Path], found: Scored) -> Files:
@@ -214,9 +228,6 @@ def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]
 def _crowd(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     made = []
     wanted = dict.fromkeys(context.settings.votes)
-    held = {one.id for read in reads.values() for one in read.rows}
-    if missing := [id for id in wanted if id != "all" and id not in held]:
-        raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
     for file, read in reads.items():
         judged = [one for one in read.rows if one.origin]
         voted = [one for one in read.rows if not one.origin]
@@ -316,7 +327,8 @@ def _score_nli(files: Files, context: _Context, found: Scored) -> None:
     held = [file for kind in NLI_KINDS for file in files.get(kind, {})]
     if not held:
         return
-    results = nli_results(model_places(held), context.examples)
+    found.nli_places = model_places(held)
+    results = nli_results(found.nli_places, context.examples)
     # What is wrong with rows has been told on reading them.
     told = set(map(str, found.faults))
     found.faults += [problem for problem in results.problems if problem not in told]
@@ -324,7 +336,7 @@ def _score_nli(files: Files, context: _Context, found: Scored) -> None:
         found.sections.append(nli_section(results, [str(file) for file in held]))
 
 
-def _named_apart(sections: Sequence[Section]) -> list[Section]:
+def named_apart(sections: Sequence[Section]) -> list[Section]:
     """Sections of one kind and name get the folder of their file, then a number."""
     seen: dict[tuple[str, str], int] = {}
     made = []

@@ -1,0 +1,86 @@
+"""Runs of the log in the published formats, in the folders that the published results have (spec 11, 13)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambient.files.claims import write_results
+from simulator.ambient.files.crowd import write_crowd
+from simulator.ambient.files.linguists import write_linguists
+from simulator.ambient.files.nli import write_predictions
+from simulator.ambient.files.results import write_continuations, write_generation, write_true_false
+from simulator.ambient.items import Task
+from simulator.ambient.reporting.runs import Played
+from simulator.ambient.trial_log import form_lines
+from simulator.jsonlines import write_lines
+
+_PLACES: Final[Mapping[Task, str]] = {
+    "crowd": "{name}-crowdworker_annotations.jsonl",
+    "evaluate": "{name}-evaluation_annotations.jsonl",
+    "annotate": "{name}-linguist_annotations.jsonl",
+    "generate": "results/generative_evaluation/{name}-n4.jsonl",
+    "true_false": "results/TF_evaluation/{name}.jsonl",
+    "continue": "results/continuation_evaluation/{name}/results.jsonl",
+    "nli": "results/multilabel/{name}/predictions.jsonl",
+    "claim": "results/claims/{name}/results.jsonl",
+}
+_WRITERS: Final[Mapping[Task, Callable[[Path, Iterable[Any]], None]]] = {
+    "crowd": write_crowd,
+    "evaluate": write_crowd,
+    "annotate": write_linguists,
+    "generate": write_generation,
+    "true_false": write_true_false,
+    "continue": write_continuations,
+    "nli": write_predictions,
+    "claim": write_results,
+}
+
+
+def export_runs(folder: Path, played: Sequence[Played]) -> list[Path]:
+    """Write what was answered in runs; of several runs of one model and task each gets its own file.
+
+    Args:
+        folder: is made if it is missing.
+        played: the runs, with their records.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: if one cannot be written.
+    """
+    written: list[Path] = []
+    for one in played:
+        path = folder / _PLACES[one.task].format(name=_safe(one.name))
+        if path in written:
+            path = folder / _PLACES[one.task].format(name=_safe(f"{one.name}-{one.run.id}"))
+        _WRITERS[one.task](path, one.records)
+        written.append(path)
+    return written
+
+
+def write_forms(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
+    """Write one JSON line per form that anybody submitted in some runs (spec 13).
+
+    Returns:
+        How many there are.
+
+    Raises:
+        InputError: if the file cannot be written, or a run is another benchmark's.
+    """
+    lines = [
+        json.dumps(one, ensure_ascii=False)
+        for one in chain.from_iterable(form_lines(reader, run) for run in dict.fromkeys(runs))
+    ]
+    write_lines(path, lines)
+    return len(lines)
+
+
+def _safe(name: str) -> str:
+    """A name fit for a file: of ``provider/model`` the signs between become dashes."""
+    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

@@ -1,0 +1,131 @@
+"""The report: runs of the log and published files side by side, people and models together (spec 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logs import LogReader
+from simulator.ambient.consolidation import Flow, flow
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import CATEGORIES
+from simulator.ambient.nli.table import table_5_long
+from simulator.ambient.records import GenerationRecord
+from simulator.ambient.reporting.beside import examples_beside
+from simulator.ambient.reporting.figures import label_sets_venn, templates_figure
+from simulator.ambient.reporting.measures import Section
+from simulator.ambient.reporting.nli_section import nli_results, nli_section
+from simulator.ambient.reporting.runs import Played, RunSections, sections_of_runs
+from simulator.ambient.reporting.scoring import Scored, Settings, named_apart, score_files
+from simulator.ambient.reporting.tables import Wide, crowd_table, repeated, table_4, table_9, table_10
+from simulator.figures import Figure, Table, Venn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is told of some runs and files.
+
+    Attributes:
+        sections: of single runs and files.
+        tables: of several side by side, by name, as people read them.
+        exact: the same with all digits, where that is another table.
+        figures: by name.
+        venns: of label sets, one a dataset.
+        flows: how far the examples of linguists' runs came, by run.
+        played: the runs with what was answered.
+        scored: what is wrong with the files.
+    """
+
+    sections: tuple[Section, ...]
+    tables: Mapping[str, Table]
+    exact: Mapping[str, Table]
+    figures: tuple[Figure, ...]
+    venns: tuple[Venn, ...]
+    flows: Mapping[str, Flow]
+    played: tuple[Played, ...]
+    scored: Scored = field(default_factory=Scored)
+
+
+def report(
+    reader: LogReader | None,
+    runs: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    settings: Settings | None = None,
+) -> Report:
+    """The report of some runs and files.
+
+    Args:
+        reader: of the log; None if only files are reported.
+        runs: names of runs.
+        files: files and folders, as `askback score ambient` takes them.
+        settings: how everything is scored.
+
+    Raises:
+        InputError: if a run is another benchmark's or empty, or data do not exist.
+        NotInLog: if there is no such run.
+    """
+    settings = settings or Settings()
+    scored = score_files(files, settings, votes_may_miss=True) if files else Scored()
+    examples = examples_beside(settings.data, files, scored.datasets)
+    of_runs = (
+        RunSections() if reader is None or not runs else sections_of_runs(reader, runs, settings, examples)
+    )
+    sections = [*of_runs.sections, *(one for one in scored.sections if one.kind != "nli")]
+    sections += _inference(of_runs, scored, examples)
+    found = tuple(named_apart(sections))
+    wide = _wide(found, of_runs)
+    tables = {name: one.shown for name, one in wide.items()}
+    shares = {one.key: one for section in found if section.kind == "categories" for one in section.measures}
+    if shares:
+        tables["table_9"] = table_9({kind: shares[kind] for kind in CATEGORIES if kind in shares})
+    figure = templates_figure(found)
+    return Report(
+        sections=found,
+        tables=tables,
+        exact={name: one.exact for name, one in wide.items()},
+        figures=(figure,) if figure else (),
+        venns=_venns(found, examples),
+        flows={} if reader is None else _flows(reader, of_runs.played),
+        played=tuple(of_runs.played),
+        scored=scored,
+    )
+
+
+def _inference(of_runs: RunSections, scored: Scored, examples: Sequence[Example]) -> list[Section]:
+    """Runs and files of label sets in one section, for their tables stand beside each other."""
+    if not of_runs.models and not scored.nli_places:
+        return []
+    found = nli_results(scored.nli_places, examples, first=of_runs.models)
+    if not found.gold:
+        records = next((one.records for one in of_runs.played if one.task == "nli"), ())
+        found.gold = tuple(one.gold for one in records)
+    files = [f"run {one.run.id}" for one in of_runs.played if one.task == "nli"]
+    return [nli_section(found, [*files, *map(str, scored.nli_places)])]
+
+
+def _wide(sections: Sequence[Section], of_runs: RunSections) -> dict[str, Wide]:
+    generated: list[GenerationRecord] = [
+        record for one in of_runs.played if one.task == "generate" for record in one.records
+    ]
+    # Whoever repeats the sentence edits nothing, whatever the examples are.
+    copied = repeated(generated) if generated else 0.0
+    has_generation = any(one.kind == "generation" for one in sections)
+    found = {
+        "table_4": table_4(sections, copied if has_generation else None),
+        "table_10": table_10(sections),
+        "crowd": crowd_table(sections),
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _venns(sections: Sequence[Section], examples: Sequence[Example]) -> tuple[Venn, ...]:
+    return tuple(
+        label_sets_venn(one.data["label_sets"], one.name) for one in sections if one.kind == "dataset"
+    )
+
+
+def _flows(reader: LogReader, played: Sequence[Played]) -> dict[str, Flow]:
+    runs: dict[str, Any] = {one.run.id: one for one in played if one.task == "annotate"}
+    return {run: flow(reader, run) for run in runs}
