@@ -49,8 +49,12 @@ def play(page: Any, server: Any, task: str) -> None:
     begin(page)
 
 
+READY = "!askback.page.busy && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"
+
+
 def settled(page: Any) -> None:
-    page.wait_for_function("() => !askback.page.busy && askback.page.stTurn?.number === askback.page.number")
+    """Wait until what was filled in before is in the form, and keys are heard."""
+    page.wait_for_function(READY)
 
 
 def enter(page: Any) -> None:
@@ -61,9 +65,7 @@ def enter(page: Any) -> None:
 
 
 def went_on(page: Any, before: int) -> None:
-    page.wait_for_function(
-        "n => Number(document.querySelector('.ab-page').dataset.number) > n && !askback.page.busy", arg=before
-    )
+    page.wait_for_function(f"n => askback.page.number > n && {READY}", arg=before)
 
 
 def stage(page: Any) -> Stage:
