@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,17 +13,16 @@ from simulator.ambient.parsing import Parser
 from simulator.ambient.reporting.measures import exact_table
 from simulator.ambient.reporting.scoring import Scored, Settings, score_files
 from simulator.ambient.reporting.terminal import (
+    fault_text,
     json_text,
     latex_text,
     print_section,
     sections_json,
+    tell_problems,
     write_out,
     write_text,
 )
 from simulator.errors import InputError
-from trees.faults import Fault
-
-_FAULTS: Final = 50
 
 
 def score_ambient(
@@ -74,7 +72,7 @@ def score_ambient(
         console = Console()
         for section in found.sections:
             print_section(console, section)
-    _tell(found, written)
+    tell_problems(found, written)
     if found.unreadable or not found.sections:
         raise typer.Exit(1)
 
@@ -95,34 +93,6 @@ def _write(found: Scored, csv: Path | None, latex: Path | None, out: Path | None
 def _plain(found: Scored) -> dict[str, object]:
     return {
         **sections_json(found.sections),
-        "faults": [_fault(one) for one in found.faults],
+        "faults": [fault_text(one) for one in found.faults],
         "unreadable": found.unreadable,
     }
-
-
-def _tell(found: Scored, written: Iterable[Path]) -> None:
-    """What is not of the results goes to the other stream, so that those can be read by programs."""
-    console = Console(stderr=True)
-
-    def say(line: str, style: str = "") -> None:
-        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
-
-    for path in written:
-        say(f"wrote {path}")
-    for file in found.passed_over:
-        say(f"{file}: none of AmbiEnt's files; passed over", "dim")
-    if found.faults:
-        say(f"{len(found.faults)} faults; the rows are left out:")
-    for one in found.faults[:_FAULTS]:
-        say(f"  {_fault(one)}", "yellow")
-    if len(found.faults) > _FAULTS:
-        say(f"  … and {len(found.faults) - _FAULTS} more (--json has them all)", "yellow")
-    for reason in found.unreadable:
-        say(reason, "red")
-
-
-def _fault(one: Fault | str) -> str:
-    if isinstance(one, str):
-        return one
-    where = f"{one.file}:{one.line}" if one.line else one.file
-    return f"{where}: {f'row {one.task}: ' if one.task else ''}{one.message}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from simulator.ambient.claims import THRESHOLD, claim_measures
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.continuations import continuation_measures
+from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.examples import Example
 from simulator.ambient.generation import (
     Difference,
@@ -56,6 +57,11 @@ def generation_section(
     pairs = found.patterns
     stored = [one.stored_edit_f1 for one in records if one.stored_edit_f1 is not None]
     differences = rescored(records)
+    copied = [item_edit_f1(one.original, one.gold, dict.fromkeys(one.gold, one.original)) for one in records]
+    same = [one.id for one, score in zip(records, copied, strict=True) if score]
+    reordered = (
+        f"above 0 for a rewrite with the same words in another order: {', '.join(same)}" if same else ""
+    )
     lowest = Measure("edit_f1_stored", "EDIT-F1 as stored", mean_interval(stored), of="rows with a score")
     measures = [
         Measure(
@@ -63,6 +69,7 @@ def generation_section(
         ),
         Measure("edit_f1_robust", "EDIT-F1, robust parser", found.robust, of="items"),
         *([lowest] if stored else []),
+        Measure("copy", "baseline: repeats the sentence", mean_interval(copied), of="items", note=reordered),
         Measure(
             "differences", "stored values not as recomputed", len(differences), "count", "rows", found.items
         ),

@@ -9,17 +9,17 @@ from typing import Any
 
 from logs import LogReader
 from simulator.ambient.consolidation import Flow, flow
+from simulator.ambient.data import read_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES
-from simulator.ambient.nli.table import table_5_long
-from simulator.ambient.records import GenerationRecord
 from simulator.ambient.reporting.beside import examples_beside
 from simulator.ambient.reporting.figures import label_sets_venn, templates_figure
 from simulator.ambient.reporting.measures import Section
 from simulator.ambient.reporting.nli_section import nli_results, nli_section
 from simulator.ambient.reporting.runs import Played, RunSections, sections_of_runs
 from simulator.ambient.reporting.scoring import Scored, Settings, named_apart, score_files
-from simulator.ambient.reporting.tables import Wide, crowd_table, repeated, table_4, table_9, table_10
+from simulator.ambient.reporting.tables import Wide, crowd_table, table_4, table_9, table_10
+from simulator.errors import InputError
 from simulator.figures import Figure, Table, Venn
 
 
@@ -68,14 +68,14 @@ def report(
     """
     settings = settings or Settings()
     scored = score_files(files, settings, votes_may_miss=True) if files else Scored()
-    examples = examples_beside(settings.data, files, scored.datasets)
+    examples = examples_beside(settings.data or _played_on(reader, runs), files, scored.datasets)
     of_runs = (
         RunSections() if reader is None or not runs else sections_of_runs(reader, runs, settings, examples)
     )
     sections = [*of_runs.sections, *(one for one in scored.sections if one.kind != "nli")]
     sections += _inference(of_runs, scored, examples)
     found = tuple(named_apart(sections))
-    wide = _wide(found, of_runs)
+    wide = _wide(found)
     tables = {name: one.shown for name, one in wide.items()}
     shares = {one.key: one for section in found if section.kind == "categories" for one in section.measures}
     if shares:
@@ -86,11 +86,23 @@ def report(
         tables=tables,
         exact={name: one.exact for name, one in wide.items()},
         figures=(figure,) if figure else (),
-        venns=_venns(found, examples),
+        venns=_venns(found),
         flows={} if reader is None else _flows(reader, of_runs.played),
         played=tuple(of_runs.played),
         scored=scored,
     )
+
+
+def _played_on(reader: LogReader | None, runs: Sequence[str]) -> str | None:
+    """The data of the first run that says so and whose data are still there."""
+    for run in runs if reader is not None else ():
+        data = reader.run(run).config.get("data") if reader is not None else None
+        try:
+            if isinstance(data, str) and read_examples(data).examples:
+                return data
+        except InputError:
+            continue
+    return None
 
 
 def _inference(of_runs: RunSections, scored: Scored, examples: Sequence[Example]) -> list[Section]:
@@ -105,22 +117,12 @@ def _inference(of_runs: RunSections, scored: Scored, examples: Sequence[Example]
     return [nli_section(found, [*files, *map(str, scored.nli_places)])]
 
 
-def _wide(sections: Sequence[Section], of_runs: RunSections) -> dict[str, Wide]:
-    generated: list[GenerationRecord] = [
-        record for one in of_runs.played if one.task == "generate" for record in one.records
-    ]
-    # Whoever repeats the sentence edits nothing, whatever the examples are.
-    copied = repeated(generated) if generated else 0.0
-    has_generation = any(one.kind == "generation" for one in sections)
-    found = {
-        "table_4": table_4(sections, copied if has_generation else None),
-        "table_10": table_10(sections),
-        "crowd": crowd_table(sections),
-    }
+def _wide(sections: Sequence[Section]) -> dict[str, Wide]:
+    found = {"table_4": table_4(sections), "table_10": table_10(sections), "crowd": crowd_table(sections)}
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _venns(sections: Sequence[Section], examples: Sequence[Example]) -> tuple[Venn, ...]:
+def _venns(sections: Sequence[Section]) -> tuple[Venn, ...]:
     return tuple(
         label_sets_venn(one.data["label_sets"], one.name) for one in sections if one.kind == "dataset"
     )

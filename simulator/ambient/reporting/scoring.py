@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -337,14 +338,12 @@ def _score_nli(files: Files, context: _Context, found: Scored) -> None:
 
 
 def named_apart(sections: Sequence[Section]) -> list[Section]:
-    """Sections of one kind and name get the folder of their file, then a number."""
-    seen: dict[tuple[str, str], int] = {}
+    """Sections of one kind and name get a number."""
+    seen: Counter[tuple[str, str]] = Counter()
     made = []
     for one in sections:
-        name = one.name
-        if (one.kind, name) in seen and one.files:
-            name = f"{Path(one.files[0]).parent.name}/{name}"
-        count = seen.get((one.kind, name), 0)
-        seen[one.kind, name] = count + 1
-        made.append(replace(one, name=f"{name} ({count + 1})" if count else name))
+        seen[one.kind, one.name] += 1
+        count = seen[one.kind, one.name]
+        name = f"{one.name} ({count})" if count > 1 else one.name
+        made.append(replace(one, name=name, title=one.title.replace(one.name, name)))
     return made

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from simulator.ambient.data import load_guidelines
-from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.labels import CATEGORIES, Category
-from simulator.ambient.records import GenerationRecord
 from simulator.ambient.reporting.measures import Measure, Section, half_up, shown_value
 from simulator.ambient.reporting.model_sections import CHANCE
 from simulator.ambient.reporting.paper import paper
 from simulator.ambient.true_false import TEMPLATES
 from simulator.figures import Cell, Column, Table
+from simulator.stats import Interval
 
 COPY: Final = "repeats the sentence"
 _TESTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -25,7 +23,6 @@ _TESTS: Final[Mapping[str, tuple[str, str]]] = {
     "T/F acc.": ("true_false", "accuracy"),
     "KL rank.": ("continuation", "accuracy"),
 }
-_PRINTED: Final = ("edit_f1", "correct", "true_false", "ranking")
 _TEMPLATES: Final = (*(f"template_{place + 1}" for place in range(len(TEMPLATES))), "accuracy")
 _CROWD: Final[Mapping[str, str]] = {
     "kappa_original": "κ original",
@@ -45,26 +42,15 @@ class Wide:
     exact: Table
 
 
-def repeated(records: Sequence[GenerationRecord]) -> float | None:
-    """EDIT-F1 of somebody who repeats the ambiguous sentence for every label; None without records."""
-    scores = [item_edit_f1(one.original, one.gold, dict.fromkeys(one.gold, one.original)) for one in records]
-    return fmean(scores) if scores else None
-
-
-def table_4(sections: Sequence[Section], copied: float | None = None) -> Wide | None:
-    """The tests of language models, a row each, with the baselines; None if there are no results.
-
-    Args:
-        sections: of any kinds.
-        copied: EDIT-F1 of the baseline that repeats the sentence.
-    """
+def table_4(sections: Sequence[Section]) -> Wide | None:
+    """The tests of language models, a row each, with the baselines; None if there are no results."""
     found = _by_model(sections)
     if not found:
         return None
     heads = [head for head in _TESTS if any(head in some for some in found.values())]
-    chance = _chance(sections)
+    chance = {key: _baseline(sections, "continuation", key) for key in ("random_examples", "random")}
     baselines: dict[str, dict[str, float | None]] = {
-        COPY: {"EDIT-F1": copied},
+        COPY: {"EDIT-F1": _baseline(sections, "generation", "copy")},
         "chance": {"T/F acc.": CHANCE["true_false"], "KL rank.": chance["random_examples"]},
         "chance by instance": {"KL rank.": chance["random"]},
     }
@@ -147,14 +133,10 @@ def _by_model(sections: Sequence[Section]) -> dict[str, dict[str, Measure]]:
     return found
 
 
-def _chance(sections: Sequence[Section]) -> dict[str, float | None]:
-    """By chance the distractor ranks first: as the paper counts, and by instance."""
-    chosen = [one for one in sections if one.kind == "continuation"]
-    found: dict[str, float | None] = {}
-    for key in ("random_examples", "random"):
-        told: list[Any] = [one.measure(key).value for one in chosen]
-        found[key] = next((one.value for one in told if one is not None), None)
-    return found
+def _baseline(sections: Sequence[Section], kind: str, key: str) -> float | None:
+    """A baseline of the first section that has it: it depends on the items alone."""
+    told = (one.measure(key).value for one in sections if one.kind == kind)
+    return next((one.value for one in told if isinstance(one, Interval)), None)
 
 
 def _shown_4(
@@ -162,12 +144,11 @@ def _shown_4(
     baselines: Mapping[str, Mapping[str, float | None]],
     heads: Sequence[str],
 ) -> Table:
-    printed = {one["file"]: one for one in paper()["models"]}
     known = [name for name, some in found.items() if any(one.paper is not None for one in some.values())]
     rows: list[list[Cell]] = []
     for name, some in found.items():
         own: list[Cell] = [shown_value(some[head]) if head in some else "" for head in heads]
-        said = _paper_4(printed[name], heads) if name in known else ""
+        said = "/".join(_printed(some.get(head)) for head in heads) if name in known else ""
         rows.append([name, *own, said][: len(heads) + 1 + bool(known)])
     for name, values in baselines.items():
         told: list[Cell] = [
@@ -176,13 +157,6 @@ def _shown_4(
         rows.append([name, *told, ""][: len(heads) + 1 + bool(known)])
     columns = ["model", *heads, *(["paper"] if known else [])]
     return Table(columns, rows, "Table 4: tests of language models, in %")
-
-
-def _paper_4(printed: Mapping[str, Any], heads: Sequence[str]) -> str:
-    """The paper's row, of the columns that stand there."""
-    keys = dict(zip(_TESTS, _PRINTED, strict=True))
-    told = (printed.get(keys[head]) for head in heads)
-    return "/".join("–" if one is None else half_up(one) for one in told)
 
 
 def _exact_4(
@@ -202,8 +176,8 @@ def _exact_4(
     return Table(["model", *(Column(one, 4) for one in columns)], rows, "Table 4")
 
 
-def _printed(one: Measure) -> str:
-    return "" if one.paper is None else half_up(one.paper)
+def _printed(one: Measure | None) -> str:
+    return "–" if one is None or one.paper is None else half_up(one.paper)
 
 
 def _turned(heads: Sequence[Column | str], rows: Sequence[Sequence[Cell]], title: str) -> Table:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -21,8 +21,12 @@ from simulator.ambient.reporting.measures import (
     shown_paper,
     with_unit,
 )
+from simulator.ambient.reporting.scoring import Scored
 from simulator.figures import Table
 from simulator.figures.files import write_whole
+from trees.faults import Fault
+
+_FAULTS: Final = 50
 
 
 def print_section(console: Console, section: Section) -> None:
@@ -112,16 +116,50 @@ def write_text(path: Path, text: str) -> Path:
     return write_whole(path, text.encode())
 
 
-def write_table(path: Path, table: Table) -> list[Path]:
-    """Write a table as CSV and LaTeX; the suffix of the path is replaced.
+def write_table(path: Path, table: Table, exact: Table | None = None) -> list[Path]:
+    """Write a table as CSV, with all digits if there is another for that, and as LaTeX.
+
+    Args:
+        path: without suffix.
+        table: as people read it.
+        exact: for CSV.
 
     Raises:
         InputError: if it cannot be written.
     """
     return [
-        _write(path.with_name(f"{path.name}.csv"), table.to_csv()),
+        _write(path.with_name(f"{path.name}.csv"), (exact or table).to_csv()),
         _write(path.with_name(f"{path.name}.tex"), table.to_latex()),
     ]
+
+
+def tell_problems(found: Scored, written: Iterable[object]) -> None:
+    """What is not of the results goes to the other stream, so that those can be read by programs."""
+    console = Console(stderr=True)
+
+    def say(line: str, style: str = "") -> None:
+        console.print(Text(line, style), highlight=False, soft_wrap=True)
+
+    for path in written:
+        say(f"wrote {path}")
+    for file in found.passed_over:
+        say(f"{file}: none of AmbiEnt's files; passed over", "dim")
+    if found.faults:
+        say(f"{len(found.faults)} faults; the rows are left out:")
+    for one in found.faults[:_FAULTS]:
+        say(f"  {fault_text(one)}", "yellow")
+    if len(found.faults) > _FAULTS:
+        say(f"  … and {len(found.faults) - _FAULTS} more (--json has them all)", "yellow")
+    for reason in found.unreadable:
+        say(reason, "red")
+
+
+def fault_text(one: Fault | str) -> str:
+    """File, line, row and field of a fault."""
+    if isinstance(one, str):
+        return one
+    where = f"{one.file}:{one.line}" if one.line else one.file
+    return f"{where}: {f'row {one.task}: ' if one.task else ''}{one.message}"
 
 
 def _write(path: Path, text: str) -> Path:
