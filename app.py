@@ -27,6 +27,10 @@ from simulator.ambibench.train_command import train_ambibench
 from simulator.ambient import assignment as ambient_studies
 from simulator.ambient import data_command as ambient_data
 from simulator.ambient.claims_command import score_ambient_claims
+from simulator.ambient.distractors_command import generate_distractors
+from simulator.ambient.generate_command import generate_ambient
+from simulator.ambient.import_command import import_ambient
+from simulator.ambient.report_command import report_ambient
 from simulator.ambient.run_command import run_ambient
 from simulator.ambient.score_command import score_ambient
 from simulator.ambient.score_nli_command import score_ambient_nli
@@ -73,7 +77,9 @@ _run.command("ambibench")(run_ambibench)
 _run.command("ambient")(run_ambient)
 _report.command("handmethat")(report_handmethat)
 _report.command("ambibench")(report_ambibench)
+_report.command("ambient")(report_ambient)
 _import.command("clarq-results")(import_results_command)
+_import.command("ambient-results")(import_ambient)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
 _train.command("handmethat")(train_handmethat)
@@ -81,6 +87,8 @@ _train.command("ambibench")(train_ambibench)
 _train.command("ambient-nli")(train_ambient_nli)
 _generate.command("handmethat")(generate_handmethat)
 _generate.command("ambibench")(generate_ambibench)
+_generate.command("ambient")(generate_ambient)
+_generate.command("ambient-distractors")(generate_distractors)
 _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
 _stats.command("ambient")(stats_ambient)
