@@ -133,8 +133,7 @@ def _true_false(turns: Sequence[Turn]) -> Values:
 
 
 def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
-    """The sub-samples that cut options to one length have a seed of their own here."""
-    return {"ranked": float(ranks_first(continuation_record(item, turns, seed=0)))}
+    return {"ranked": float(ranks_first(continuation_record(item, turns)))}
 
 
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:

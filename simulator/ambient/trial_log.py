@@ -224,20 +224,23 @@ def continuation_records(
 ) -> tuple[ContinuationRecord, ...]:
     """One record per flagged sentence that was continued (spec 8)."""
     return tuple(
-        continuation_record(item, played.turns, played.episode.seed, reduce=reduce)
+        continuation_record(item, played.turns, reduce=reduce)
         for played, item in _of(reader, runs, ContinueItem)
     )
 
 
 def continuation_record(
-    item: ContinueItem, turns: Iterable[Turn], seed: int, *, reduce: Reduce = "sum"
+    item: ContinueItem, turns: Iterable[Turn], seed: int = 0, *, reduce: Reduce = "sum"
 ) -> ContinuationRecord:
     """The estimates of one instance.
+
+    Which continuations all options are cut down to is drawn by the item's id, so that a score in the log and
+    a table that is made of the log later are of the same ones.
 
     Args:
         item: the instance.
         turns: of its episode.
-        seed: of its episode; draws the continuations that all options are cut down to.
+        seed: another one than that of scores and tables cuts down to others, to see how much hangs on it.
         reduce: over the tokens of a continuation.
     """
     turns = tuple(turns)
@@ -248,7 +251,7 @@ def continuation_record(
         item.example_id,
         item.stem + item.sentence,
         sampled_options(item, turns),
-        seed=derive_seed(seed, "options"),
+        seed=derive_seed(seed, "options", item.id),
         reduce=reduce,
     )
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from simulator.ambient.continuations import log_odds, ranks_first
 from simulator.ambient.players.inference import ClaimScorer, NliAnnotator
 from simulator.ambient.players.model import ModelAnnotator
 from simulator.ambient.prompts import prompt
 from simulator.ambient.room import ROOM
+from simulator.ambient.trial_log import continuation_record, sampled_options
 from simulator.ambient.true_false import true_false_prompt
 from simulator.errors import SeatError
 from simulator.models import (
@@ -206,8 +208,6 @@ class Parsing:
         self.inner, self.name, self.capabilities = inner, inner.name, inner.capabilities
 
     async def complete(self, request):
-        from dataclasses import replace
-
         from simulator.models.schema import parse
 
         answer = await self.inner.complete(request)
@@ -294,3 +294,21 @@ async def test_claims(run, items):
     toy.answer = Completion(text="", samples=("",) * 5)
     played = await run(item, seat)
     assert (played.payloads[1]["score"], played.payloads[1]["flagged"]) == (None, False)
+
+
+def uneven(request):
+    """Options keep different numbers of continuations, so that some are left out by chance."""
+    kept = 5 + request.seed % 7
+    texts = [f" It went on {n} times" if n < kept else "" for n in range(request.samples)]
+    return Completion(text=texts[0], samples=tuple(texts))
+
+
+async def test_a_score_and_a_table_are_of_the_same_continuations(run, items):
+    toy, differ = Toy(uneven), 0
+    for seed in range(20):
+        item = replace(items["continue"], wanted=12, id=f"{seed}.premise")
+        played = await run(item, toy.seat(plain=True, scoring=True, samples=True), seed=seed)
+        record = continuation_record(item, played.turns)
+        assert scores(item, played) == {"ranked": float(ranks_first(record))}
+        differ += len({len(log_odds(one)) for one in sampled_options(item, played.turns)}) > 1
+    assert differ > 10
