@@ -119,8 +119,9 @@ async def back_translate(
     Raises:
         ModelError: see `simulator.models.errors`.
     """
-    same = {sentence.strip(), *(one.strip() for one in readings), ""}
     pivot = await translator.there(sentence)
+    # A model that answers with the pivot has not translated it.
+    same = {sentence.strip(), pivot.strip(), *(one.strip() for one in readings), ""}
     first = (await translator.back(pivot)).strip()
     if first not in same:
         return Found(pivot, first, False)

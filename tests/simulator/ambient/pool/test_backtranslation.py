@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from personas.templates import describe
+from simulator import studies
+from simulator.ambient import assignment, distractors_command
+from simulator.ambient.backtranslation import (
+    FolderTranslator,
+    ModelTranslator,
+    back_translate,
+    language_called,
+    languages,
+    sources,
+)
+from simulator.ambient.data import load_examples
+from simulator.ambient.files.distractors import load_distractors, read_distractors
+from simulator.ambient.files.kinds import kind_of
+from simulator.ambient.prepare import crowd_items
+from simulator.errors import InputError
+from simulator.models import Capabilities, Completion, ModelOptions, Refused, ScriptModel, Unavailable
+
+SENTENCE = "We saw her duck."
+YORUBA = language_called("yoruba")
+
+
+class Scripted:
+    """A translator whose way back is given, and the drawn ones."""
+
+    name = "scripted"
+
+    def __init__(self, back, *draws):
+        self.backs, self.drawn, self.seeds = back, draws, []
+
+    async def there(self, text):
+        return f"[{text}]"
+
+    async def back(self, text):
+        return self.backs
+
+    async def draws(self, text, seed):
+        self.seeds.append(seed)
+        return self.drawn
+
+
+def there_and_back(translator, *, seed=0, readings=()):
+    return asyncio.run(back_translate(translator, SENTENCE, seed=seed, readings=readings))
+
+
+def test_what_differs_is_taken_at_once():
+    translator = Scripted("We saw her bird. ", "never")
+    found = there_and_back(translator)
+    assert (found.distractor, found.pivot, found.resampled) == ("We saw her bird.", f"[{SENTENCE}]", False)
+    assert translator.seeds == []
+
+
+@pytest.mark.parametrize("same", [SENTENCE, f" {SENTENCE} ", "", f"[{SENTENCE}]", "We saw her bird."])
+def test_what_cannot_be_a_distractor_is_drawn_again(same):
+    draws = (SENTENCE, "One.", "", "Two.", "We saw her bird.")
+    found = {
+        there_and_back(Scripted(same, *draws), seed=seed, readings=["We saw her bird."]).distractor
+        for seed in range(20)
+    }
+    assert found == {"One.", "Two."}
+    translator = Scripted(same, *draws)
+    once = there_and_back(translator, seed=4, readings=["We saw her bird."])
+    assert once.resampled
+    assert once == there_and_back(translator, seed=4, readings=["We saw her bird."])
+    assert len(set(translator.seeds)) == 1
+
+
+def test_where_nothing_differs_there_is_no_distractor():
+    found = there_and_back(Scripted(SENTENCE, *[SENTENCE] * 5))
+    assert found.distractor is None and found.resampled
+
+
+def test_languages():
+    assert language_called("Yoruba").code == "yor_Latn"
+    assert "english" in languages()
+    for wrong in ("english", "klingon"):
+        with pytest.raises(InputError, match="yoruba"):
+            language_called(wrong)
+
+
+@pytest.mark.parametrize("prompts", ["en", "zh"])
+def test_a_model_is_asked_there_and_back_and_drawn_from(prompts):
+    seen = []
+
+    def script(request):
+        seen.append(request)
+        text = request.messages[0].content
+        assert "Yoruba" in text or "约鲁巴语" in text
+        if request.temperature:
+            return f'"Drawn {len(seen)}."'
+        return f"<<<{SENTENCE}>>>" if "A ri" in text else "A ri\npepeye re."
+
+    model = ScriptModel(script)
+    found = there_and_back(ModelTranslator(model, YORUBA, prompts=prompts))
+    assert found.pivot == "A ri pepeye re."
+    assert found.resampled and found.distractor.startswith("Drawn ")
+    assert [one.temperature for one in seen] == [0.0, 0.0, *[2.0] * 5]
+    assert seen[0].purpose == "ambient.distractor.translate"
+    version = describe("ambient/translate_back", prompts).version
+    assert {one.prompt_version for one in seen[1:]} == {version}
+    assert not any(one.plain for one in seen)
+
+
+def test_a_model_that_only_continues_gets_a_line_of_its_own():
+    able = Capabilities(plain=True, schema=False, samples=True)
+    seen = []
+
+    def script(request):
+        seen.append(request)
+        return Completion(text="A bird.", samples=("A bird.",))
+
+    there_and_back(ModelTranslator(ScriptModel(script, capabilities=able), YORUBA))
+    assert all(one.plain and one.stop == ("\n",) for one in seen)
+    assert all(one.messages[0].content.endswith("\n") for one in seen)
+
+
+def test_quotes_stay_where_the_sentence_has_them():
+    model = ScriptModel(lambda request: '"Quoted."')
+    translator = ModelTranslator(model, YORUBA)
+    assert asyncio.run(translator.there("Plain.")) == "Quoted."
+    assert asyncio.run(translator.there('"Plain."')) == '"Quoted."'
+
+
+@pytest.fixture(scope="module")
+def many_to_many(tmp_path_factory):
+    """An encoder-decoder model that knows English and Yoruba by their codes, with random weights."""
+    torch = pytest.importorskip("torch", reason="pip install 'askback[local]'")
+    transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
+    words = ["<s>", "<pad>", "</s>", "<unk>", "▁", *"abcdehrsuw.", "eng_Latn", "yor_Latn", "<mask>"]
+    tokenizer = transformers.NllbTokenizer(
+        vocab={word: place for place, word in enumerate(words)},
+        merges=[],
+        src_lang="eng_Latn",
+        additional_special_tokens=["eng_Latn", "yor_Latn"],
+    )
+    torch.manual_seed(0)
+    config = transformers.M2M100Config(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=256,
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        init_std=0.5,
+    )
+    folder = tmp_path_factory.mktemp("nllb")
+    transformers.M2M100ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_translation_model_in_a_folder(many_to_many):
+    translator = FolderTranslator(many_to_many, YORUBA, device="cpu")
+
+    async def all_ways():
+        there = await translator.there("We saw her.")
+        back = await translator.back("We saw her.")
+        return there, back, await translator.draws("saw", 3), await translator.draws("saw", 3)
+
+    there, back, drawn, again = asyncio.run(all_ways())
+    assert isinstance(there, str) and isinstance(back, str)
+    assert len(drawn) == 5 and drawn == again
+
+
+def test_folders_that_do_not_translate(many_to_many, encoder, tmp_path):
+    for folder, language, said in (
+        (tmp_path / "gone", "yoruba", "no such folder"),
+        (many_to_many, "german", "does not know deu_Latn"),
+    ):
+        with pytest.raises(InputError, match=said):
+            FolderTranslator(folder, language_called(language), device="cpu")
+
+
+# --- files and the command -----------------------------------------------------------------------------
+
+
+def row(**more):
+    return {"id": 1, "side": "premise", "distractor": "D.", **more}
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    return path
+
+
+def test_files_of_distractors(tmp_path):
+    path = write(
+        tmp_path / "d.jsonl",
+        row(),
+        row(id="2", side="hypothesis", distractor=None),
+        row(id="3", side="middle"),
+        row(id="4", distractor=""),
+        {"id": "5", "side": "premise"},
+    )
+    read = read_distractors(path)
+    assert [one.id for one in read.rows] == ["1", "2"]
+    assert [fault.line for fault in read.faults] == [3, 4, 5]
+    assert kind_of(path).name == "distractors"
+    with pytest.raises(InputError, match="side"):
+        load_distractors(path)
+    assert load_distractors(write(path, row(), row(id=2, distractor=None))) == {("1", "premise"): "D."}
+
+
+def test_a_file_of_another_version_of_the_data_is_refused(tmp_path):
+    example = next(one for one in load_examples() if one.xor)
+    side = example.sides[0]
+    path = tmp_path / "d.jsonl"
+    good = row(id=example.id, side=side, sentence=example.sentence(side))
+    assert load_distractors(write(path, good), [example]) == {(example.id, side): "D."}
+    with pytest.raises(InputError, match=f"line 1: the {side} of example {example.id} is another sentence"):
+        load_distractors(write(path, {**good, "sentence": "Older."}), [example])
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+    def invoke(*words, script):
+        monkeypatch.setattr(
+            distractors_command, "model_options", lambda log, **_: ModelOptions(script=script)
+        )
+        app = typer.Typer()
+        app.command()(distractors_command.generate_distractors)
+        line = ["--out", "d.jsonl", "--log", "log.sqlite", *map(str, words)]
+        return CliRunner().invoke(app, line, catch_exceptions=False, env={"COLUMNS": "300"})
+
+    return invoke
+
+
+def turns(request):
+    """Changes a sentence on the way back."""
+    said = request.messages[0].content.split("<<<")[1].split(">>>")[0]
+    return f"Pivot: {said}" if "into Yoruba" in request.messages[0].content else f"Otherwise {said}"
+
+
+MODEL = ("--model", "offline/script")
+
+
+def test_distractors_for_all_that_crowdworkers_see(run, tmp_path):
+    done = run(*MODEL, script=turns)
+    wanted = sources(load_examples())
+    assert done.exit_code == 0, done.output
+    assert f"{len(wanted)} ambiguous sentences, {len(wanted)} with a distractor; 0 came" in done.output
+    found = load_distractors("d.jsonl", load_examples())
+    assert len(found) == len(wanted)
+    assert found[wanted[0].id, wanted[0].side] == f"Otherwise Pivot: {wanted[0].sentence}"
+    items = crowd_items(load_examples(), seed=1, distractors=found)
+    shown = [candidate.sentence for item in items for candidate in item.candidates if candidate.label is None]
+    assert shown and all(text.startswith("Otherwise Pivot: ") for text in shown)
+
+
+def test_a_study_takes_the_file(run, tmp_path):
+    assert run(*MODEL, script=turns).exit_code == 0
+    settings = {"task": "crowd", "distractors": str(tmp_path / "d.jsonl")}
+    study = {
+        "id": "one",
+        "title": "One",
+        "benchmark": "ambient",
+        "seat": "annotator",
+        "judgments_per_item": 9,
+        "settings": settings,
+    }
+    path = tmp_path / "study.yaml"
+
+    def read(**changed):
+        path.write_text(yaml.safe_dump({**study, "settings": {**settings, **changed}}))
+        return studies.read_study(path)
+
+    items = assignment.study_items(read()).values()
+    texts = [one.sentence for item in items for one in item.candidates if one.label is None]
+    assert texts and all(text.startswith("Otherwise ") for text in texts)
+    for changed, said in (
+        ({"task": "annotate"}, "for tasks crowd and evaluate"),
+        ({"distractors": 3}, "must be a file"),
+        ({"distractors": "gone.jsonl"}, "gone"),
+    ):
+        with pytest.raises(InputError, match=said):
+            assignment.check_study(read(**changed))
+
+
+def test_it_goes_on_where_it_stopped(run):
+    calls = []
+
+    def breaks(request):
+        calls.append(request)
+        return Unavailable("down") if len(calls) > 4 else turns(request)
+
+    with pytest.raises(Unavailable):
+        run(*MODEL, "--limit", "4", "--concurrency", "1", script=breaks)
+    assert len(Path("d.jsonl").read_text().splitlines()) == 2
+    calls.clear()
+    done = run(*MODEL, "--limit", "4", script=lambda request: (calls.append(request), turns(request))[1])
+    assert done.exit_code == 0 and len(calls) == 4
+    with pytest.raises(InputError, match="another command"):
+        run(*MODEL, "--language", "hausa", script=turns)
+
+
+def test_what_has_no_distractor_is_named(run):
+    done = run(*MODEL, "--limit", "2", script=lambda request: Refused("no", text=""))
+    names = ", ".join(one.id for one in sources(load_examples())[:2])
+    assert done.exit_code == 0
+    assert "2 ambiguous sentences, 0 with a distractor" in done.output and f"None for {names}" in done.output
+    rows = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
+    assert [one["distractor"] for one in rows] == [None, None] and "refused" in rows[0]
+
+
+def test_interrupted(run):
+    def stops(request):
+        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+        return turns(request)
+
+    done = run(*MODEL, script=stops)
+    assert done.exit_code == 130 and "same command continues" in done.output
+
+
+@pytest.mark.parametrize("words", [(), (*MODEL, "--translator", "folder")])
+def test_one_of_two_ways_to_translate_is_named(run, words):
+    with pytest.raises(InputError, match="either --model"):
+        run(*words, script=turns)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.ambient.pool.cleaning import clean
+
+MARKS = "\"'“”‘’«»()[]{}<>"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("  It rains. \n", "It rains."),
+        ('"It rains."', "It rains."),
+        ("'It rains.'", "It rains."),
+        ("“It rains.”", "It rains."),
+        ("(It rains.)", "It rains."),
+        ("[ It rains. ]", "It rains."),
+        ("(It's raining.)", "It's raining."),
+        ('"It rains.', "It rains."),
+        ('It rains."', "It rains."),
+        ("It rains.)", "It rains."),
+        ("(It rains.", "It rains."),
+        ("It rains.'", "It rains."),
+        ("'It rains.", "It rains."),
+    ],
+)
+def test_what_is_around_a_sentence_goes(text, wanted):
+    assert clean(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"Yes" and "no" are words.',
+        '"Yes" and "no"',
+        "(Some) cats (sleep)",
+        "The hats are the sailors'",
+        "'Tis the season.",
+        'He cried "stop"',
+        "The cat (and the dog)",
+        "'Twas Ann's.",
+        "It's Bob's.",
+    ],
+)
+def test_what_belongs_to_a_sentence_stays(text):
+    assert clean(text) == text
+
+
+@given(st.text(alphabet=st.sampled_from(MARKS + " ab.'\n"), max_size=14))
+def test_cleaning_only_takes_from_the_ends_and_is_done_once(text):
+    found = clean(text)
+    assert clean(found) == found
+    assert found in text
+    assert found == found.strip()
+
+
+@given(st.text(alphabet=st.characters(exclude_characters=MARKS, exclude_categories=["Cs"]), max_size=20))
+def test_texts_without_marks_only_lose_blanks(text):
+    assert clean(text) == text.strip()
+
+
+@given(
+    st.text(alphabet="ab c.", min_size=1).filter(str.strip), st.sampled_from(["()", "[]", "“”", '""', "«»"])
+)
+def test_whatever_encloses_a_plain_sentence_goes(text, marks):
+    assert clean(marks[0] + text + marks[1]) == text.strip()
+    assert clean(marks[0] + text) == clean(text + marks[1]) == text.strip()

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.ambient.labels import LABEL_SETS, LABELS
+from simulator.ambient.pool.filters import (
+    CLEANED,
+    DUPLICATES,
+    FILTERS,
+    REFERENCE_FILTERS,
+    Drawn,
+    filtered,
+    filters_of,
+    plain,
+)
+from simulator.ambient.pool.lists import Lists, load_lists
+from simulator.ambient.pool.select import balanced, may_be_ambiguous, predicted
+
+LISTS = load_lists()
+GOOD = ("Some of the cats sleep.", "All of the cats sleep.")
+SHOWN = (("The lamp is red.", "The lamp is on."),)
+
+
+def dropped_by(premise, hypothesis, which="reference"):
+    """Names of all filters that would drop a pair."""
+    drawn = Drawn(premise, hypothesis, shown=SHOWN)
+    return [name for name, drops in filters_of(which).items() if drops(drawn, LISTS)]
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "names"),
+    [
+        (*GOOD, []),
+        ("Cats.", "All of the cats sleep.", []),
+        ("Cat.", "All of the cats sleep.", ["shorter than 5 characters"]),
+        ("All of the cats sleep.", "Cat.", ["shorter than 5 characters"]),
+        ("The cat, sleeps!", "the CAT sleeps", ["premise equals hypothesis", "only listed words swapped"]),
+        (*SHOWN[0], ["copies an example of its prompt"]),
+        ("The lamp is red.", "The lamp is off.", []),
+        ("Sentence 1 of it is long.", "It is short.", ["listed phrase"]),
+        ("It is short.", "See https://a.b now.", ["listed phrase"]),
+        ("Basilicas are old.", "As an aide he failed.", []),
+        ("I think that it rains.", "It rains.", ["listed stem before the hypothesis"]),
+        ("It is not true that Bo sings!", "Bo sings.", ["listed stem before the hypothesis"]),
+        ("I think that it rains today.", "It rains.", []),
+        ("He lost his hat.", "She lost her hat.", ["only listed words swapped"]),
+        ("A man lost the hat.", "The woman lost a hat.", ["only listed words swapped"]),
+        ("He lost his hat.", "She found her hat.", []),
+        ("He lost his hat.", "She lost it.", []),
+        ("Does it rain?", "It pours now.", ["question mark"]),
+        ("He said it rains.", "It pours now.", ['the word "said"']),
+        ("It was unsaid then.", "It pours now.", []),
+    ],
+)
+def test_each_filter_drops_its_own(premise, hypothesis, names):
+    assert dropped_by(premise, hypothesis) == names
+
+
+def test_the_reference_has_two_filters_more():
+    assert list(filters_of("default")) == list(FILTERS)
+    assert list(filters_of("reference")) == [*FILTERS, *REFERENCE_FILTERS]
+    assert dropped_by("He said: is it so?", "It pours now.", "default") == []
+
+
+def test_counts_are_of_what_the_filters_before_have_left():
+    pairs = [
+        Drawn(*GOOD),
+        Drawn(*GOOD),
+        Drawn("Cat.", "cat."),  # too short, and equal
+        Drawn("A cat sleeps.", "a cat sleeps"),
+        Drawn("The cat is in.", "Sentence 2: it is."),
+        Drawn(f'"{GOOD[0]}"', GOOD[1]),
+        Drawn("(Cat)", "It is a cat."),
+        Drawn("He said it rains.", "It pours."),
+    ]
+    found = filtered(pairs)
+    assert [one.pair for one in found.pairs] == [GOOD, ("He said it rains.", "It pours.")]
+    assert {name: number for name, number in found.dropped.items() if number} == {
+        DUPLICATES: 1,
+        "shorter than 5 characters": 1,
+        "premise equals hypothesis": 1,
+        "listed phrase": 1,
+        CLEANED: 2,
+    }
+    assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
+    reference = filtered(pairs, "reference")
+    assert reference.dropped['the word "said"'] == 1 and len(reference.pairs) == 1
+
+
+def test_a_pair_that_becomes_one_of_its_prompt_is_dropped():
+    premise, hypothesis = SHOWN[0]
+    found = filtered([Drawn(f"“{premise}”", hypothesis, shown=SHOWN)])
+    assert found.pairs == () and found.dropped[CLEANED] == 1
+
+
+def test_lists_are_ones_own():
+    lists = Lists(phrases=("cats",), swaps=(frozenset({"red", "blue"}),))
+    assert filtered([Drawn(*GOOD)], lists=lists).pairs == ()
+    assert filtered([Drawn("A red hat.", "A blue hat.")], lists=lists).pairs == ()
+    assert len(filtered([Drawn("He lost his hat.", "She lost her hat.")], lists=lists).pairs) == 1
+
+
+def test_lists_that_come_along_are_in_small_letters():
+    words = [*LISTS.phrases, *LISTS.stems, *(word for group in LISTS.swaps for word in group)]
+    assert words == [word.lower() for word in words]
+    assert all(len(pair) == 2 for pair in LISTS.enclosing)
+
+
+SENTENCES = st.text(alphabet="ab ().\"'", max_size=9)
+
+
+@given(st.lists(st.tuples(SENTENCES, SENTENCES), max_size=12))
+def test_what_is_left_passes_all_filters_and_nothing_is_lost_from_the_count(pairs):
+    found = filtered(Drawn(*pair) for pair in pairs)
+    assert len(pairs) == len(found.pairs) + sum(found.dropped.values())
+    assert len({one.pair for one in found.pairs}) == len(found.pairs)
+    assert not any(drops(one, LISTS) for one in found.pairs for drops in FILTERS.values())
+    assert filtered(found.pairs).pairs == found.pairs
+
+
+def test_plain_text():
+    assert plain(" It's  RAINING, “now”! ") == "its raining now"
+
+
+# --- ambiguity and balancing ---------------------------------------------------------------------------
+
+
+def shares(contradiction, entailment, neutral):
+    return dict(zip(LABELS, (contradiction, entailment, neutral), strict=True))
+
+
+def test_two_labels_have_to_be_likely():
+    assert may_be_ambiguous(shares(0.9, 0.05, 0.0))
+    assert not may_be_ambiguous(shares(0.9, 0.05, 0.0), "reference")
+    assert may_be_ambiguous(shares(0.9, 0.051, 0.0), "reference")
+    assert not may_be_ambiguous(shares(0.99, 0.049, 0.04))
+    assert may_be_ambiguous(shares(0.9, 0.02, 0.01), threshold=0.02)
+
+
+def test_predicted_sets():
+    found = shares(0.05, 0.045, 0.9)
+    assert predicted(found) == {"contradiction", "neutral"}
+    assert predicted(found, "reference") == set(LABELS)
+
+
+def sets_of(text):
+    names = {"C": "contradiction", "E": "entailment", "N": "neutral"}
+    return [frozenset(names[letter] for letter in word) for word in text.split()]
+
+
+def kept(text, which="default", seed=0):
+    words = text.split()
+    return Counter(words[place] for place in balanced(sets_of(text), seed=seed, which=which).kept)
+
+
+def test_default_balancing_keeps_what_has_both_and_as_many_of_the_others():
+    found = kept("CE CEN EN EN EN CN CN N E CE")
+    assert found == {"CE": 2, "CEN": 1, "EN": 2, "CN": 2}
+    assert kept("EN EN CE") == {"CE": 1}
+
+
+def test_reference_balancing_makes_both_labels_equally_frequent():
+    assert kept("CE CEN CN CN EN EN EN", "reference") == {"CE": 1, "CEN": 1, "CN": 2, "EN": 2}
+    assert kept("CN CN EN", "reference") == {"CN": 2, "EN": 1}
+
+
+@given(st.lists(st.sampled_from(LABEL_SETS), max_size=40), st.integers(0, 5))
+def test_balancing_counts_and_descends_from_the_seed(sets, seed):
+    for which in ("default", "reference"):
+        found = balanced(sets, seed=seed, which=which)
+        assert found == balanced(sets, seed=seed, which=which)
+        assert list(found.kept) == sorted(set(found.kept))
+        assert sum(found.after.values()) == len(found.kept) and sum(found.before.values()) == len(sets)
+        both = [place for place, one in enumerate(sets) if {"contradiction", "entailment"} <= one]
+        assert set(both) <= set(found.kept)
+    by_label = Counter(label for place in found.kept for label in sets[place])
+    lacking = by_label["contradiction"] - by_label["entailment"]
+    spare = [place for place, one in enumerate(sets) if "entailment" in one and place not in found.kept]
+    assert lacking == 0 or (lacking > 0 and not spare)
+
+
+def test_which_ones_are_drawn_depends_on_the_seed():
+    sets = sets_of("CN " + "EN " * 30)
+    assert len({balanced(sets, seed=seed).kept for seed in range(8)}) > 1

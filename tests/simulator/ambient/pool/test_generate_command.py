@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logs import LogReader
+from simulator import studies
+from simulator.ambient import assignment, data_command, generate_command
+from simulator.ambient.data import load_examples, load_pool
+from simulator.ambient.labels import LABELS
+from simulator.ambient.pool.pairs import pair_id
+from simulator.errors import InputError
+from simulator.models import Completion, ModelOptions, Unavailable
+
+SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
+
+
+class Judge:
+    """Takes the premise's first word for the letters of the likely labels."""
+
+    name = "judge"
+
+    def __init__(self):
+        self.asked = []
+
+    def probabilities(self, pairs):
+        self.asked += pairs
+        pairs = [(premise or "C", hypothesis) for premise, hypothesis in pairs]
+        return [
+            {label: 0.5 if label[0].upper() in premise.split()[0] else 0.01 for label in LABELS}
+            for premise, _ in pairs
+        ]
+
+
+def writes(request):
+    """Five samples a prompt: the prompt's seed retold, one copy, one that is no pair, one doubled."""
+    premise, hypothesis = SENTENCES.findall(request.messages[0].content)[-1]
+    number = request.repeat % 5
+    text = {
+        0: f"CE {premise}",
+        1: f"EN {premise}",
+        2: f"CN {premise}",
+        3: premise,
+        4: "",
+    }[number]
+    return f" {text}\nSentence 2: {hypothesis}" if text else " nothing of the kind"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command with a scripted model and judge; anything may be said beside."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+    def invoke(*words, script=writes, judge=None):
+        def options(log, **_):
+            return ModelOptions(script=script)
+
+        monkeypatch.setattr(generate_command, "model_options", options)
+        if judge is not None:
+            monkeypatch.setattr(generate_command, "load_predictor", lambda folder, device: judge)
+        app = typer.Typer()
+        app.command()(generate_command.generate_ambient)
+        line = ["--model", "offline/script", "--out", "new", "--log", "log.sqlite", *map(str, words)]
+        return CliRunner().invoke(app, line, catch_exceptions=False, env={"COLUMNS": "200", "NO_COLOR": "1"})
+
+    return invoke
+
+
+def counts(output):
+    """Step -> left and dropped, out of the printed table."""
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in output.splitlines() if "│" in line]
+    return {name: tuple(others) for name, *others in rows}
+
+
+def test_from_a_pool_to_a_study(run, pool_file, tmp_path):
+    judge = Judge()
+    done = run("--pool", pool_file, "--nli", "judge", judge=judge)
+    assert done.exit_code == 0, done.output
+    found = counts(done.output)
+    assert found["prompts answered"] == ("3", "")
+    assert found["samples drawn"] == ("15", "")
+    assert found["in two parts"] == ("12", "3")
+    assert found["not: copies an example of its prompt"] == ("9", "3")
+    assert found["two labels are likely"] == ("9", "0")
+    assert found["label sets balanced"] == ("9", "0")
+    assert [found[name] for name in ("CE", "CN", "EN")] == [("3", "3")] * 3
+    assert len(judge.asked) == 9 + 1  # one to see that it gives probabilities
+    examples = load_examples("new/pairs.jsonl")
+    assert len(examples) == 9
+    first = examples[0]
+    assert first.id == pair_id(first.premise, first.hypothesis) and not first.labels
+    assert first.meta["model"] == "offline/script" and len(first.meta["examples"]) == 4
+    assert first.meta["probabilities"]["neutral"] in (0.5, 0.01)
+
+
+def test_the_study_file_is_accepted_and_gives_each_pair_to_two(run, pool_file):
+    assert run("--pool", pool_file, "--no-ambiguity-filter").exit_code == 0
+    study = studies.read_study(Path("new/study.yaml"))
+    assert study.judgments_per_item == 2
+    assignment.check_study(study)
+    items = assignment.study_items(study)
+    assert [item.example.id for item in items.values()] == [
+        example.id for example in load_examples("new/pairs.jsonl")
+    ]
+    assert all(item.task == "annotate" for item in items.values())
+    files = data_command.find_files(Path("new"))
+    assert [file.name for file in files] == ["pairs.jsonl"] and data_command.check_files(files) == ()
+
+
+def test_without_the_filter_of_ambiguity_nothing_is_balanced(run, pool_file):
+    done = run("--pool", pool_file, "--no-ambiguity-filter")
+    found = counts(done.output)
+    assert "two labels are likely" not in found and "label sets balanced" not in found
+    assert len(load_examples("new/pairs.jsonl")) == 9
+    assert "probabilities" not in load_examples("new/pairs.jsonl")[0].meta
+
+
+@pytest.mark.parametrize("words", [(), ("--nli", "folder", "--no-ambiguity-filter")])
+def test_the_filter_of_ambiguity_is_never_left_out_silently(run, words):
+    with pytest.raises(InputError, match="either --nli FOLDER"):
+        run(*words)
+    assert not Path("new").exists()
+
+
+def test_the_same_command_writes_the_same_and_asks_nobody(run, pool_file):
+    words = ("--pool", pool_file, "--nli", "judge", "--seed", "3")
+    judge = Judge()
+    assert run(*words, judge=judge).exit_code == 0
+    before = {name: Path("new", name).read_bytes() for name in ("pairs.jsonl", "study.yaml")}
+
+    def nobody(request):
+        raise AssertionError("asked again")
+
+    again = Judge()
+    done = run(*words, judge=again, script=nobody)
+    assert done.exit_code == 0 and "model was not asked" in done.output
+    assert len(again.asked) == 1
+    assert before == {name: Path("new", name).read_bytes() for name in before}
+
+
+def test_what_breaks_is_gone_on_with_and_ends_the_same(run, pool_file):
+    words = ("--pool", pool_file, "--no-ambiguity-filter", "--concurrency", "1")
+    assert run(*words).exit_code == 0
+    whole = Path("new/pairs.jsonl").read_bytes()
+    for name in ("samples.jsonl", "pairs.jsonl", "study.yaml"):
+        Path("new", name).unlink()
+    calls = []
+
+    def breaks(request):
+        calls.append(request)
+        return Unavailable("down") if len(calls) > 7 else writes(request)
+
+    with pytest.raises(Unavailable):
+        run(*words, script=breaks)
+    assert len(Path("new/samples.jsonl").read_text().splitlines()) == 1
+    assert not Path("new/pairs.jsonl").exists()
+    assert run(*words).exit_code == 0
+    assert Path("new/pairs.jsonl").read_bytes() == whole
+
+
+def test_interrupted(run, pool_file):
+    def stops(request):
+        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+        return writes(request)
+
+    done = run("--pool", pool_file, "--no-ambiguity-filter", script=stops)
+    assert done.exit_code == 130 and "same command continues" in done.output
+
+
+def test_more_prompts_go_on_and_other_settings_do_not(run, pool_file):
+    words = ("--pool", pool_file, "--no-ambiguity-filter")
+    assert run(*words, "--prompts", "1").exit_code == 0
+    one = {example.id for example in load_examples("new/pairs.jsonl")}
+    calls = []
+
+    def counting(request):
+        calls.append(request)
+        return writes(request)
+
+    assert run(*words, "--prompts", "3", script=counting).exit_code == 0
+    assert len(calls) == 10 and one <= {example.id for example in load_examples("new/pairs.jsonl")}
+    assert run(*words, "--prompts", "1").exit_code == 0
+    assert one == {example.id for example in load_examples("new/pairs.jsonl")}
+    with pytest.raises(InputError, match="another command"):
+        run(*words, "--seed", "9")
+    with pytest.raises(InputError, match=r"--prompts 4.*3 pairs"):
+        run(*words, "--prompts", "4")
+
+
+def test_other_filters_need_no_new_samples(run, pool_file):
+    words = ("--pool", pool_file, "--no-ambiguity-filter")
+
+    def asks(request):
+        return writes(request).replace(".", "?", 1)
+
+    assert run(*words, script=asks).exit_code == 0
+    done = run(*words, "--filters", "reference", script=asks)
+    assert done.exit_code == 1 and "nothing to annotate" in done.output
+    assert counts(done.output)["not: question mark"][0] == "0"
+    assert not Path("new/pairs.jsonl").exists() and not Path("new/study.yaml").exists()
+
+
+def test_calls_are_logged(run, pool_file):
+    assert run("--pool", pool_file, "--no-ambiguity-filter", "--prompts", "2").exit_code == 0
+    with LogReader("log.sqlite") as reader:
+        purposes = [call.purpose for call in reader.model_calls()]
+    assert purposes == ["ambient.new_pairs"] * 10
+
+
+def test_the_builtin_pool_and_groups_of_five(run):
+    seen = []
+
+    def script(request):
+        seen.append(SENTENCES.findall(request.messages[0].content))
+        return Completion(text=" Some cats.\nSentence 2: All cats.")
+
+    assert run("--no-ambiguity-filter", "--group", "5", "--samples", "1", script=script).exit_code == 0
+    seeds = {(pair.premise, pair.hypothesis) for pair in load_pool() if pair.disagree}
+    assert {pairs[-1] for pairs in seen} == seeds and {len(pairs) for pairs in seen} == {5}
+    assert len(load_examples("new/pairs.jsonl")) == 1
+
+
+def test_a_model_of_inference_and_an_encoder_in_folders(run, pool_file, encoder, inference):
+    words = ("--pool", pool_file, "--encoder", encoder, "--nli", inference, "--device", "cpu")
+    done = run(*words)
+    found = counts(done.output)
+    assert "last layer, [CLS]" in done.output
+    assert found["two labels are likely"][0].isdigit()
+    rows = [json.loads(line) for line in Path("new/predictions.jsonl").read_text().splitlines()]
+    assert len(rows) == 9 and all(set(row["probabilities"]) == set(LABELS) for row in rows)
+    again = run(*words)
+    assert counts(again.output) == found
+    assert len(Path("new/predictions.jsonl").read_text().splitlines()) == 9
+
+
+def test_a_folder_without_a_model_is_told_before_anything_is_drawn(run, tmp_path):
+    def nobody(request):
+        raise AssertionError("asked")
+
+    with pytest.raises(InputError, match="gone"):
+        run("--nli", tmp_path / "gone", script=nobody)
