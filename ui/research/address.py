@@ -11,7 +11,12 @@ REVIEW = "/research/review"
 EPISODES = "/research/episodes"
 FIGURES = "/research/figures"
 CODING = "/research/coding"
-PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING)}
+READINGS = "/research/ambient"
+CONSOLIDATE = "/research/consolidate"
+CATEGORIES = "/research/categories"
+CLAIMS = "/research/claims"
+AMBIENT = (READINGS, CONSOLIDATE, CATEGORIES, CLAIMS)
+PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT)}
 _RENAMED = "as."
 
 
@@ -43,6 +48,10 @@ class Address:
         tie: what a tie counts, likewise.
         outputs: keys of the sets of outputs that are sorted; empty: all.
         token: the output that is looked at again.
+        set: filter: letters of a label set (``EN``).
+        kind: filter: kind of ambiguity.
+        split: filter: part of the data set.
+        raters: how many validators see each example.
         runs: those that figures are drawn of.
         labels: actors with what they are called there.
     """
@@ -70,6 +79,10 @@ class Address:
     tie: str = ""
     outputs: str = ""
     token: str = ""
+    set: str = ""
+    kind: str = ""
+    split: str = ""
+    raters: str = ""
     runs: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
 

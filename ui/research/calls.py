@@ -17,6 +17,7 @@ from logs.rows import Judgment
 from simulator.ambibench.coding import Category, episode_of, mark
 from simulator.ambibench.reporting.sorting import chosen_runs
 from simulator.ambibench.rows import BENCHMARK as LETTERS
+from simulator.ambient.rows import BENCHMARK as READINGS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.report import ENDED
 from simulator.clarq.review import (
@@ -37,9 +38,11 @@ from simulator.clarq.review import (
 from simulator.errors import AskbackError, InputError
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
-from ui.research.address import CODING, EPISODES, FIGURES, RESEARCH, Address
+from ui.research.address import AMBIENT, CODING, EPISODES, FIGURES, RESEARCH, Address
 from ui.research.ambibench_desk import Reports
 from ui.research.ambibench_page import ambibench_page
+from ui.research.ambient_calls import ambient_place, judged
+from ui.research.ambient_run import Kept, ambient_run_page
 from ui.research.coding_page import coding_page
 from ui.research.compare_page import compare_page, other_runs
 from ui.research.desk import Desk, Dialogue
@@ -112,15 +115,18 @@ class Calls:
         writer: writes it; a mark is on disk before it is shown as saved.
         protected: whether people log in.
         reports: of AmbiBench's runs.
+        kept: what was read of AmbiEnt's runs.
     """
 
     desk: Desk
     writer: LogWriter
     protected: bool = False
     reports: Reports = field(init=False)
+    kept: Kept = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reports", Reports(self.desk.reader))
+        object.__setattr__(self, "kept", Kept(self.desk.reader))
 
     def page(self, call: Mapping[str, Any]) -> Answer:
         """The page at the browser's address."""
@@ -165,6 +171,12 @@ class Calls:
             return {"saved": False, "problem": str(error)}
         return {"saved": True, **_answer(page)}
 
+    def judge(self, call: Mapping[str, Any]) -> Answer:
+        """Save what is said of an example of AmbiEnt; answers with the next page, or what is wrong where."""
+        visit = self._visit(_Call.model_validate(call))
+        said, page = judged(visit, self.desk.reader, self.writer, call)
+        return {**said, **(_answer(page) if page else {})}
+
     def figure(self, call: Mapping[str, Any]) -> Answer:
         """One figure of the address's runs, or their tables."""
         asked = FigureCall.model_validate(call)
@@ -201,6 +213,8 @@ class Calls:
             if at.reviewer:
                 _check_reviewer(at.reviewer)
             return coding_page(visit, self.desk.reader)
+        if at.path in AMBIENT:
+            return ambient_place(visit, self.desk)
         if at.path != RESEARCH:
             return self._review(visit)
         if not at.run:
@@ -213,6 +227,8 @@ class Calls:
             return household_page(visit, card, self.desk.reader)
         if card.run.benchmark == LETTERS:
             return ambibench_page(visit, card, self.reports, self.writer)
+        if card.run.benchmark == READINGS:
+            return ambient_run_page(visit, card, self.kept)
         if card.run.benchmark != BENCHMARK:
             return visit.page("other", live=card.live, card=card)
         data = self.desk.run_data(at.run)

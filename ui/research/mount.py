@@ -23,6 +23,7 @@ from ui.render.environment import render
 from ui.research import tables
 from ui.research.address import PLACES, RESEARCH
 from ui.research.ambibench_routes import add_ambibench_routes, attachment
+from ui.research.ambient_routes import add_ambient_routes
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
 from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
@@ -74,6 +75,7 @@ def create_research(calls: Calls) -> gr.Blocks:
                     ("mark", calls.mark),
                     ("code", calls.code),
                     ("figure", calls.figure),
+                    ("judge", calls.judge),
                 )
             ],
         )
@@ -121,9 +123,11 @@ def _head() -> str:
     return (
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambibench.css")}">'
+        f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
         f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("research-ambibench.js")}"></script>'
+        f'<script src="{_versioned("research-ambient.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'
     )
 
@@ -147,6 +151,7 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
 
     add_ambibench_routes(app, calls.reports)
+    add_ambient_routes(app, desk.reader)
 
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:

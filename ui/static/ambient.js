@@ -298,5 +298,6 @@
     },
   });
 
+  window.askback.drawDifference = drawDifference;
   window.askback.study.answers.ambient = (page, form) => page.aeAnswer(form);
 })();

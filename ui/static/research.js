@@ -1,13 +1,13 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
 // that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks,
-// research-ambibench.js sorts outputs and fetches the paper's figures.
+// research-ambibench.js sorts outputs and fetches the paper's figures, research-ambient.js judges examples.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding"];
+  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -92,6 +92,7 @@ window.askbackResearch = (() => {
       this.replay();
       this.houseShown();
       this.watched();
+      this.judging();
       this.shortcuts();
       this.draw();
       this.fetchFigures();
@@ -311,6 +312,7 @@ window.askbackResearch = (() => {
       else if (act === "copy-text") this.copy(control.dataset.text);
       else if (act === "rl-code") this.sortInto(control);
       else if (act === "rl-pick") this.pick(control.dataset.value === "1");
+      else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
 
     async copy(text) {
@@ -322,6 +324,7 @@ window.askbackResearch = (() => {
       const form = event.target;
       if (form.dataset.plain !== undefined) return;
       event.preventDefault();
+      if (form.dataset.form === "judge") { this.judge(form); return; }
       if (form.dataset.form === "note") { this.saveNote(form.querySelector("[data-note]")); return; }
       if (form.dataset.form !== "go") return;
       const fields = [...new FormData(form)].filter(([, value]) => value !== "");
@@ -335,16 +338,18 @@ window.askbackResearch = (() => {
       else if (form?.dataset.form === "list") this.arrange(form);
       else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
       else if (event.target.matches("[data-note]")) this.saveNote(event.target);
+      else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
     onInput(event) {
       const form = event.target.closest("form[data-form=list]");
       if (form) this.arrange(form);
+      else if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
     }
 
     onKey(event) {
-      if (this.sortingKey(event)) return;
+      if (this.sortingKey(event) || this.judgeKey(event)) return;
       const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
         event.preventDefault();
@@ -382,7 +387,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackJudging, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

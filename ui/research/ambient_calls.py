@@ -1,0 +1,174 @@
+"""What researchers say of AmbiEnt's examples, saved: consolidated annotations, kinds of ambiguity, marks.
+
+A form comes from a browser: it is checked here. What breaks a rule is answered with words for the places of
+the page; nothing is written then, and nothing of the form is lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from logs import LogError, LogReader, LogWriter
+from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.categorising import sort_example, winner
+from simulator.ambient.claim_marks import mark_claim
+from simulator.ambient.consolidation import FormProblems, consolidate
+from simulator.ambient.labels import CATEGORIES, Category
+from simulator.errors import AskbackError, InputError
+from ui.ambient.stages import complaints
+from ui.research.address import CATEGORIES as SORTING
+from ui.research.address import CLAIMS, CONSOLIDATE
+from ui.research.ambient_categories import categories_page, chosen
+from ui.research.ambient_claims import claims_page
+from ui.research.ambient_consolidate import consolidate_page
+from ui.research.ambient_data import data_page
+from ui.research.ambient_words import checked_name
+from ui.research.desk import Desk
+from ui.research.view import Page, Visit
+
+log = logging.getLogger(__name__)
+
+Said = dict[str, Any]
+LONGEST: Final = 4000
+
+
+class JudgeCall(BaseModel):
+    """A form on an example.
+
+    Attributes:
+        what: which kind of form.
+        key: idempotency key, made by the browser once per form.
+        item: the example.
+        form: its fields.
+        decides: whether it ends a discussion.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    what: Literal["consolidation", "category", "claim"]
+    key: str = Field(pattern=r"^[\w-]{8,64}$")
+    item: str = Field(min_length=1, max_length=500)
+    form: dict[str, Any]
+    decides: bool = False
+
+
+def ambient_place(visit: Visit, desk: Desk) -> Page:
+    """The page at one of AmbiEnt's own addresses."""
+    if visit.at.reviewer:
+        checked_name(visit.at.reviewer)
+    if visit.at.path == CONSOLIDATE:
+        return consolidate_page(visit, desk.reader)
+    if visit.at.path == SORTING:
+        return categories_page(visit, desk.reader)
+    if visit.at.path == CLAIMS:
+        return claims_page(visit, desk.reader)
+    return data_page(visit)
+
+
+def judged(
+    visit: Visit, reader: LogReader, writer: LogWriter, call: Mapping[str, Any]
+) -> tuple[Said, Page | None]:
+    """Save a form; what to answer, and the page that comes next where it was saved."""
+    try:
+        asked = JudgeCall.model_validate(call)
+    except ValidationError as error:
+        log.warning("a form was refused: %s", error)
+        return {"saved": False, "problem": str(error)}, None
+    try:
+        _SAVE[asked.what](visit, reader, writer, asked)
+        return {"saved": True}, _next_page(visit, reader, asked)
+    except FormProblems as error:
+        return {"saved": False, "problem": "", "places": complaints(visit.t, error.problems)}, None
+    except (AskbackError, LogError) as error:
+        log.warning("a form was not saved: %s", error)
+        return {"saved": False, "problem": str(error)}, None
+
+
+def _next_page(visit: Visit, reader: LogReader, asked: JudgeCall) -> Page:
+    if asked.what == "claim":
+        return claims_page(visit, reader)
+    following = replace(visit, at=replace(visit.at, item=""))
+    if asked.what == "category":
+        return categories_page(following, reader)
+    return consolidate_page(following, reader)
+
+
+def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
+    form = asked.form
+    _short(form, "comment")
+    row = consolidate(
+        reader,
+        visit.at.run,
+        asked.item,
+        checked_name(visit.at.reviewer),
+        read_annotation(form),
+        submission=asked.key,
+        checklist=_texts(form.get("checklist")),
+        decides=asked.decides,
+    )
+    writer.put(row).result()
+
+
+def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
+    data, examples = chosen(visit.at, reader)
+    example = next((one for one in examples if one.id == asked.item), None)
+    if example is None:
+        raise InputError(f"There is no example {asked.item!r} in {data}.")
+    fitting = _texts(asked.form.get("categories"))
+    if asked.form.get("several") == "one" and len(fitting) > 1:
+        fitting = [winner(_known(fitting))]
+    item, row = sort_example(
+        example,
+        checked_name(visit.at.reviewer),
+        fitting,
+        data=data,
+        submission=asked.key,
+        note=_short(asked.form, "comment"),
+        decides=asked.decides,
+    )
+    writer.put(item)
+    writer.put(row).result()
+
+
+def _claim(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
+    row = mark_claim(
+        reader,
+        visit.at.run,
+        asked.item,
+        checked_name(visit.at.reviewer),
+        _texts(asked.form.get("marks")),
+        note=_short(asked.form, "comment"),
+        submission=asked.key,
+    )
+    writer.put(row).result()
+
+
+_SAVE: Final[Mapping[str, Callable[[Visit, LogReader, LogWriter, JudgeCall], None]]] = {
+    "consolidation": _consolidation,
+    "category": _category,
+    "claim": _claim,
+}
+
+
+def _texts(given: object) -> list[str]:
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise InputError("This is no list of names.")
+    return list(given)
+
+
+def _known(given: Sequence[str]) -> list[Category]:
+    return [category for category in CATEGORIES if category in given]
+
+
+def _short(form: Mapping[str, Any], name: str) -> str:
+    text = form.get(name) or ""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise InputError(f"A note is a text of {LONGEST} letters at most.")
+    return text

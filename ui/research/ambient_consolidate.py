@@ -1,0 +1,253 @@
+"""Consolidating linguists' annotations: both side by side, a form below; agreement; how far examples are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from logs import LogReader
+from simulator.ambient.annotated import worker_forms
+from simulator.ambient.annotation_rules import MAX_REWRITES, annotation_payload
+from simulator.ambient.consolidation import (
+    Case,
+    agreement,
+    case,
+    flow,
+    to_consolidate,
+    to_discuss,
+)
+from simulator.ambient.data import load_guidelines
+from simulator.ambient.labels import LABELS
+from simulator.ambient.linguists import ValidatorMeasures, linguist_measures, worker_statistics
+from simulator.ambient.trial_log import linguist_records
+from simulator.ambient.validated import KIND, Consolidated, Result, results
+from simulator.ambient.views import Annotation
+from ui.ambient.stages import SHOWN
+from ui.research.ambient_flow import drawing
+from ui.research.ambient_words import (
+    Line,
+    Reading,
+    kappa_line,
+    ordered,
+    reading,
+    runs_of,
+    share_line,
+    whole_number,
+)
+from ui.research.view import Page, Visit
+
+# What the paper prints of its four validators (spec 4).
+PAPER: Final[Mapping[str, str]] = {"contradiction": "0.62", "entailment": "0.65", "neutral": "0.44"}
+Mode = Literal["alone", "again", "decide"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What somebody said of an example.
+
+    Attributes:
+        name: of a validator; empty for a linguist, who is not named.
+        form: as the browser takes it over, JSON.
+    """
+
+    name: str
+    annotation: Annotation
+    readings: tuple[Reading, ...]
+    form: str
+
+    @property
+    def labels(self) -> list[Any]:
+        """In the order of pages."""
+        return ordered(self.annotation.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An example on which validators differ."""
+
+    result: Result
+    said: tuple[Said, ...]
+
+
+def consolidate_page(visit: Visit, reader: LogReader) -> Page:
+    """The start, the next example, the agreement, or how far examples are."""
+    at = visit.at
+    if not at.run:
+        return _start(visit, reader)
+    if at.tab == "agreement":
+        return _agreement(visit, reader)
+    if at.tab == "flow":
+        return _flow(visit, reader)
+    return case_page(visit, reader) if at.reviewer else _start(visit, reader)
+
+
+def case_page(visit: Visit, reader: LogReader) -> Page:
+    """The next example for a validator, the one that they look at again, or one to be decided."""
+    at = visit.at
+    validators = whole_number(at.raters)
+    every = results(reader, at.run)
+    due = to_consolidate(reader, at.run, at.reviewer, validators=validators)
+    discuss = to_discuss(reader, at.run, at.reviewer, validators=validators)
+    mode: Mode = "decide" if at.tab == "decide" else "alone"
+    shown = _shown(visit, reader, due, discuss)
+    if shown is not None and mode == "alone" and shown.mine is not None:
+        mode = "again"
+    mine = [one for one in every if at.reviewer in one.forms]
+    return visit.page(
+        "ambient_consolidate",
+        mode=mode,
+        case=shown,
+        voices=_voices(shown) if shown else (),
+        others=_others(shown, discuss) if shown and mode == "decide" else (),
+        filled=_filled(shown, mode),
+        pair_json=json.dumps({"premise": shown.premise, "hypothesis": shown.hypothesis}) if shown else "",
+        done=len(mine),
+        left=len(due),
+        discuss=len(discuss),
+        last=_last(reader, at.run, at.reviewer),
+        later=_later(due, shown) if mode == "alone" else "",
+        guide=load_guidelines(visit.t.language),
+        labels=SHOWN,
+        most=MAX_REWRITES,
+        validators=validators,
+        none=not every,
+    )
+
+
+def _shown(visit: Visit, reader: LogReader, due: Sequence[Case], discuss: Sequence[Result]) -> Case | None:
+    at = visit.at
+    if at.tab == "decide":
+        keys = [one.key for one in discuss]
+        if not keys:
+            return None
+        key = at.item if at.item in keys else keys[0]
+        return case(reader, at.run, key, at.reviewer)
+    if at.item:
+        return case(reader, at.run, at.item, at.reviewer)
+    return due[0] if due else None
+
+
+def _voices(shown: Case) -> tuple[Said, ...]:
+    return tuple(
+        _said(
+            shown,
+            Annotation(
+                labels=one.labels,
+                rewrites=tuple(each.rewrite for each in one.rewrites),
+                comment=one.comment,
+            ),
+        )
+        for one in shown.voices
+    )
+
+
+def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Said, ...]:
+    forms = next((one.forms for one in discuss if one.key == shown.key), {})
+    return tuple(_said(shown, form.annotation, name) for name, form in forms.items())
+
+
+def _said(shown: Case, annotation: Annotation, name: str = "") -> Said:
+    return Said(
+        name,
+        annotation,
+        tuple(reading(shown.premise, shown.hypothesis, one) for one in annotation.rewrites),
+        json.dumps(annotation_payload(annotation)),
+    )
+
+
+def _filled(shown: Case | None, mode: Mode) -> str:
+    """What the form begins with: the validator's own newest form where they look at it again."""
+    form = shown.mine if shown is not None and mode == "again" else None
+    return "" if form is None else json.dumps(_form(form))
+
+
+def _form(form: Consolidated) -> dict[str, Any]:
+    return {**annotation_payload(form.annotation), "checklist": list(form.checklist)}
+
+
+def _last(reader: LogReader, run: str, validator: str) -> str:
+    mine = reader.judgments(kind=KIND, annotator=validator)
+    there = [one.item_hash for one in mine if one.value.get("run") == run and not one.value["decides"]]
+    return there[-1] or "" if there else ""
+
+
+def _later(due: Sequence[Case], shown: Case | None) -> str:
+    """The example after the one that is shown, for those who put it off."""
+    keys = [one.key for one in due]
+    if shown is None or shown.key not in keys or len(keys) < 2:
+        return ""
+    return keys[(keys.index(shown.key) + 1) % len(keys)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run that can be consolidated."""
+
+    run: str
+    examples: int
+    due: int
+    validated: int
+
+
+def _start(visit: Visit, reader: LogReader) -> Page:
+    choices = []
+    for run in runs_of(reader, "annotate"):
+        counts = flow(reader, run)
+        ready = counts.annotated - counts.dropped
+        choices.append(Choice(run, ready, counts.due, counts.validated))
+    return visit.page("ambient_consolidate_start", choices=choices)
+
+
+def _agreement(visit: Visit, reader: LogReader) -> Page:
+    at = visit.at
+    found = agreement(reader, at.run)
+    linguists = linguist_measures(linguist_records(reader, [at.run]))
+    differing = to_discuss(reader, at.run, at.reviewer, validators=whole_number(at.raters))
+    two = linguists.two
+    return visit.page(
+        "ambient_agreement",
+        found=found,
+        lines=_lines(found),
+        linguists=linguists,
+        linguist_lines=[
+            *(kappa_line(label, two.label[label]) for label in LABELS),
+            kappa_line("whole", two.whole),
+            kappa_line("several", two.several),
+            share_line("identical", two.identical),
+            share_line("ambiguous", linguists.ambiguous),
+        ],
+        differing=[_disagreement(one) for one in differing],
+        hidden=sum(one.state == "discuss" for one in results(reader, at.run)) - len(differing),
+    )
+
+
+def _lines(found: ValidatorMeasures) -> list[Line]:
+    sets = found.agreement
+    return [
+        *(kappa_line(label, sets.label[label], PAPER[label]) for label in LABELS),
+        kappa_line("whole", sets.whole),
+        kappa_line("alpha", found.alpha),
+        share_line("identical", sets.identical),
+        share_line("contains_all", sets.contains_all),
+    ]
+
+
+def _disagreement(one: Result) -> Disagreement:
+    example = one.example
+    shown = Case(
+        key=one.key, id=example.id, premise=example.premise, hypothesis=example.hypothesis, voices=()
+    )
+    return Disagreement(one, tuple(_said(shown, form.annotation, name) for name, form in one.forms.items()))
+
+
+def _flow(visit: Visit, reader: LogReader) -> Page:
+    run = visit.at.run
+    counts = flow(reader, run)
+    return visit.page(
+        "ambient_flow",
+        counts=counts,
+        drawing=drawing(visit.t, counts),
+        workers=worker_statistics(worker_forms(reader, run)),
+    )

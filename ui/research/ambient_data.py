@@ -1,0 +1,108 @@
+"""The examples of AmbiEnt's data: label sets as a Venn diagram, a filtered list, one with its readings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from simulator.ambient.data import BUILTIN, load_guidelines, read_examples
+from simulator.ambient.examples import Example
+from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, letters
+from simulator.ambient.rules import findings
+from simulator.ambient.statistics import label_sets, share
+from simulator.errors import AskbackError
+from simulator.figures import Venn, venn_svg
+from ui.i18n import Strings
+from ui.research.address import Address
+from ui.research.ambient_words import Line, ordered, readings, share_line
+from ui.research.view import Page, Visit
+
+MOST: Final = 300
+# What the paper prints of its dataset, in per cent (spec 1.2).
+_PAPER: Final[Mapping[str, str]] = {
+    "ambiguous": "35.2",
+    "premise": "74.3",
+    "hypothesis": "32.6",
+    "both": "6.9",
+}
+SPLITS: Final = ("dev", "test")
+
+
+def data_page(visit: Visit) -> Page:
+    """The diagram, the list, and the example that the address names."""
+    at = visit.at
+    data = at.data or BUILTIN
+    problem, faults = "", 0
+    try:
+        every, found = read_examples(data)
+        faults = len(found)
+    except AskbackError as error:
+        every, problem = (), str(error)
+    listed = [one for one in every if fits(one, at)]
+    shown = next((one for one in every if one.id == at.item), None)
+    return visit.page(
+        "ambient_data",
+        data=data,
+        builtin=BUILTIN,
+        problem=problem,
+        faults=faults,
+        examples=listed[:MOST],
+        letters={one.id: ordered(one.labels) for one in listed[:MOST]},
+        found=len(listed),
+        total=len(every),
+        sets=[(letters(one), ordered(one)) for one in LABEL_SETS],
+        kinds=[one for one in CATEGORIES if any(one in each.categories for each in every)],
+        splits=[one for one in SPLITS if any(each.split == one for each in every)],
+        guide=load_guidelines(visit.t.language),
+        **(_example(shown) if shown else {"shown": None, **_overview(visit.t, every)}),
+    )
+
+
+def fits(one: Example, at: Address) -> bool:
+    """Whether an example fits the filters."""
+    text = at.text.lower().strip()
+    return (
+        at.set in ("", letters(one.labels))
+        and (not at.kind or at.kind in one.categories)
+        and at.split in ("", one.split)
+        and (not text or text in f"{one.premise} {one.hypothesis} {one.id}".lower())
+    )
+
+
+def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
+    annotated = [one for one in every if one.labels]
+    ambiguous = [one for one in annotated if one.ambiguous]
+    lines: list[Line] = [
+        share_line("ambiguous", share(annotated, lambda one: one.ambiguous), _PAPER["ambiguous"]),
+        share_line("premise", share(ambiguous, lambda one: one.premise_ambiguous), _PAPER["premise"]),
+        share_line(
+            "hypothesis", share(ambiguous, lambda one: one.hypothesis_ambiguous), _PAPER["hypothesis"]
+        ),
+        share_line("both", share(ambiguous, lambda one: not one.xor), _PAPER["both"]),
+    ]
+    venn = _venn(t, label_sets(annotated))
+    return {
+        "lines": lines,
+        # The diagrams escape what they name themselves.
+        "venns": {"light": Markup(venn_svg(venn)), "dark": Markup(venn_svg(venn, dark=True))},
+    }
+
+
+def _venn(t: Strings, counts: Mapping[LabelSet, int]) -> Venn:
+    first, second, third = ("entailment", "contradiction", "neutral")
+    names = (t(f"ambient.labels.{first}"), t(f"ambient.labels.{second}"), t(f"ambient.labels.{third}"))
+    areas = {(first in one, second in one, third in one): counts[one] for one in LABEL_SETS}
+    return Venn("label-sets", t("research.ambient.data.venn"), names, areas)
+
+
+def _example(shown: Example) -> dict[str, Any]:
+    return {
+        "shown": shown,
+        "labels": ordered(shown.labels),
+        "readings": readings(shown),
+        "warnings": [one.message for one in findings(shown)],
+        "lines": [],
+        "venns": {},
+    }

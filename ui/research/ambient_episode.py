@@ -1,0 +1,274 @@
+"""One episode of AmbiEnt with everything: what was shown and answered, what is right, how it was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Turn
+from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.continuations import histogram, log_odds
+from simulator.ambient.edit_f1 import edit_f1
+from simulator.ambient.generation import gold_rewrites
+from simulator.ambient.items import (
+    AnnotateItem,
+    ClaimItem,
+    ContinueItem,
+    CrowdItem,
+    GenerateItem,
+    Item,
+    NliItem,
+    TrueFalseItem,
+)
+from simulator.ambient.labels import Label
+from simulator.ambient.playing import ANNOTATOR, statements
+from simulator.ambient.prompts import prompt
+from simulator.ambient.rows import item_from_row
+from simulator.ambient.score import values
+from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
+from simulator.ambient.true_false import TEMPLATES
+from simulator.ambient.word_diff import Piece, word_diff
+from simulator.errors import InputError
+from ui.ambient.stages import SHOWN
+from ui.i18n import Strings
+from ui.research.ambient_words import ordered, reading, readings
+from ui.research.figures import Figure
+from ui.research.view import Visit
+
+Shown = dict[str, Any]
+_SAMPLES: Final = 8
+_COLOURS: Final = ("--ab-accent", "--ab-gold", "--ab-line-strong", "--ab-clay")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A label's rewrite: the dataset's, and what was read out of the generation.
+
+    Attributes:
+        gold: against the original; empty if the dataset has none.
+        predicted: against the dataset's rewrite, or the original where there is none; empty without one.
+        score: EDIT-F1 of this label; None where the dataset has none.
+    """
+
+    label: Label
+    gold: Sequence[Piece]
+    predicted: Sequence[Piece]
+    score: float | None
+
+
+def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[Figure], Shown]:
+    """An episode for the page, and its plots.
+
+    Raises:
+        InputError: if it is none of the run's.
+    """
+    episode = reader.episode(visit.at.episode)
+    if episode.run_id != run:
+        raise InputError(f"The run has no episode {visit.at.episode!r}.")
+    item = item_from_row(reader.item(episode.item_hash))
+    turns = reader.turns(episode.id)
+    ending = reader.ending(episode.id)
+    figures, about = _about(visit.t, item, turns, episode.seed)
+    scores = values(item, turns) if ending else {}
+    return figures, {
+        "id": episode.id,
+        "item": item,
+        "task": item.task,
+        "actor": episode.participant_id or episode.seats[ANNOTATOR],
+        "status": ending.status if ending else "open",
+        "scores": {name: value for name, value in scores.items() if value is not None},
+        "turns": [_turn(one) for one in turns],
+        "calls": reader.model_calls(episode_id=episode.id),
+        "example": getattr(item, "example", None),
+        **about,
+    }
+
+
+def _about(t: Strings, item: Item, turns: Sequence[Turn], seed: int) -> tuple[Sequence[Figure], Shown]:
+    match item:
+        case GenerateItem():
+            return (), _generated(item, turns)
+        case TrueFalseItem():
+            return (), _judged(item, turns)
+        case ContinueItem():
+            return _continued(t, item, turns, seed)
+        case NliItem():
+            return (), _inferred(item, turns)
+        case CrowdItem():
+            return (), _voted(item, turns)
+        case AnnotateItem():
+            return (), _annotated(item, turns)
+        case ClaimItem():
+            said = payloads(turns, "claim")
+            return (), {"paraphrases": said[-1]["paraphrases"] if said else [], "labels": SHOWN}
+
+
+def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Shown:
+    turn = next((one for one in turns if one.payload.get("kind") == "generate"), None)
+    original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
+    payload: Mapping[str, Any] = turn.payload if turn else {}
+    reference, robust = payload.get("rewrites", {}), payload.get("robust", {})
+    labels = ordered([*gold, *reference, *robust])
+    return {
+        "original": original,
+        "prompt": payload.get("prompt") or prompt(item),
+        "generation": turn.text if turn else "",
+        "warnings": payload.get("warnings", []),
+        "rewrites": [_rewritten(label, original, gold.get(label), reference.get(label)) for label in labels],
+        "robust": []
+        if robust == reference
+        else [_rewritten(label, original, gold.get(label), robust.get(label)) for label in labels],
+    }
+
+
+def _rewritten(label: Label, original: str, gold: str | None, predicted: str | None) -> Rewritten:
+    score = None if gold is None else 0.0 if predicted is None else edit_f1(original, gold, predicted)
+    return Rewritten(
+        label,
+        word_diff(original, gold) if gold is not None else (),
+        word_diff(gold if gold is not None else original, predicted) if predicted is not None else (),
+        score,
+    )
+
+
+def _judged(item: TrueFalseItem, turns: Sequence[Turn]) -> Shown:
+    said = {payload["number"]: payload for payload in payloads(turns, "true_false")}
+    every = [(one, said.get(number)) for number, one in enumerate(statements(item))]
+    return {
+        "templates": range(len(TEMPLATES)),
+        "rewrites": [
+            (word_diff(item.sentence, rewrite), [pair for pair in every if pair[0].rewrite == rewrite])
+            for rewrite in item.rewrites
+        ],
+    }
+
+
+def _continued(
+    t: Strings, item: ContinueItem, turns: Sequence[Turn], seed: int
+) -> tuple[Sequence[Figure], Shown]:
+    record = continuation_record(item, turns, seed)
+    sampled = sampled_options(item, turns)
+    estimates = {one.name: one.kl for one in record.options}
+    options = [
+        {
+            "name": one.name,
+            "pieces": word_diff(item.sentence, one.sentence.removeprefix(item.stem)),
+            "kl": estimates.get(one.name),
+            "left": len(log_odds(one)),
+            "samples": one.continuations[:_SAMPLES],
+        }
+        for one in sampled
+    ]
+    figures = (_histogram(t, sampled),) if any(log_odds(one) for one in sampled) else ()
+    return figures, {"options": options, "num_conts": record.num_conts}
+
+
+def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
+    found = histogram(sampled)
+    middles = [(low + high) / 2 for low, high in zip(found.edges, found.edges[1:], strict=False)]
+    # The distractor has the last colour, whatever the number of readings.
+    colours = {name: _COLOURS[-1 if name == "d" else place % 3] for place, name in enumerate(found.counts)}
+    data = [
+        {
+            "type": "bar",
+            "name": t("research.ambient.run.distractor")
+            if name == "d"
+            else t("research.ambient.run.reading", k=place + 1),
+            "x": middles,
+            "y": list(counts),
+            "marker": {"color": colours[name]},
+            "hovertemplate": "%{x:.1f}: %{y}<extra>%{fullData.name}</extra>",
+        }
+        for place, (name, counts) in enumerate(found.counts.items())
+    ]
+    axis = {"gridcolor": "--ab-line", "linecolor": "--ab-line-strong", "automargin": True, "fixedrange": True}
+    layout = {
+        "barmode": "group",
+        "bargap": 0.12,
+        "xaxis": {
+            **axis,
+            "showgrid": False,
+            "title": {"text": t("research.ambient.run.log_odds")},
+            "zerolinecolor": "--ab-line-strong",
+        },
+        "yaxis": {**axis, "title": {"text": t("research.ambient.run.continuations")}},
+        "margin": {"l": 12, "r": 12, "t": 12, "b": 12},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": "--ab-muted", "size": 13},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+    }
+    said = "research.ambient.run.histogram"
+    return Figure("log-odds", t(said), t(f"{said}_note"), {"data": data, "layout": layout}, 320, 420)
+
+
+def _inferred(item: NliItem, turns: Sequence[Turn]) -> Shown:
+    said = {payload["pair"]: payload for payload in payloads(turns, "nli")}
+    example = item.example
+    gold = [example.labels, *(frozenset({one.label}) for one in example.disambiguations)]
+    made = [None, *readings(example)]
+    return {
+        "pairs": [
+            {
+                "reading": made[place],
+                "gold": ordered(gold[place]),
+                "predicted": ordered(said[place]["prediction"]) if place in said else None,
+                "right": place in said and frozenset(said[place]["prediction"]) == gold[place],
+                "logits": said[place]["logits"] if place in said else None,
+                "threshold": said[place]["threshold"] if place in said else None,
+            }
+            for place in range(len(gold))
+        ],
+        "labels": SHOWN,
+    }
+
+
+def _voted(item: CrowdItem, turns: Sequence[Turn]) -> Shown:
+    first = payloads(turns, "label")
+    plausible = payloads(turns, "plausible")
+    relabelled = payloads(turns, "relabel")
+    return {
+        "gold": ordered(item.gold),
+        "label": first[-1]["answer"] if first else None,
+        "comment": relabelled[-1].get("comment", "") if relabelled else "",
+        "candidates": [
+            {
+                "label": one.label,
+                "pieces": word_diff(item.sentence, one.sentence),
+                "plausible": plausible[-1]["answers"][place] if plausible else None,
+                "answer": relabelled[-1]["answers"][place] if relabelled else None,
+            }
+            for place, one in enumerate(item.candidates)
+        ],
+    }
+
+
+def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Shown:
+    said = payloads(turns, "annotate")
+    example = item.example
+    found: Shown = {"gold": ordered(example.labels), "gold_readings": readings(example), "form": None}
+    if said:
+        form = read_annotation(said[-1])
+        found |= {
+            "form": form,
+            "form_labels": ordered(form.labels),
+            "form_readings": [reading(example.premise, example.hypothesis, one) for one in form.rewrites],
+        }
+    return found
+
+
+def _turn(turn: Turn) -> Shown:
+    hidden = ("kind", "shown")
+    shown = turn.payload.get("shown")
+    rest = {name: value for name, value in turn.payload.items() if name not in hidden}
+    return {
+        "number": turn.number,
+        "kind": turn.payload.get("kind", ""),
+        "text": turn.text,
+        "seconds": turn.seconds,
+        "shown": json.dumps(shown, ensure_ascii=False, indent=2) if shown else "",
+        "payload": json.dumps(rest, ensure_ascii=False, indent=2),
+    }

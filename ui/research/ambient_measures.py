@@ -1,0 +1,218 @@
+"""What a run of AmbiEnt comes to, task by task: measures with intervals and n, the paper's beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambient.claims import claim_measures
+from simulator.ambient.continuations import continuation_measures
+from simulator.ambient.crowd import crowd_measures
+from simulator.ambient.evaluation import evaluation_measures
+from simulator.ambient.generation import generation_measures
+from simulator.ambient.items import Task
+from simulator.ambient.labels import LABELS
+from simulator.ambient.linguists import linguist_measures
+from simulator.ambient.nli.metrics import nli_measures
+from simulator.ambient.reporting.paper import paper
+from simulator.ambient.trial_log import (
+    claim_records,
+    continuation_records,
+    crowd_records,
+    generation_records,
+    linguist_records,
+    nli_records,
+    true_false_records,
+)
+from simulator.ambient.true_false import true_false_measures
+from ui.research.ambient_words import Line, kappa_line, share_line
+
+_CROWD_SHARES: Final = ("true_plausible", "distractor_plausible", "accepts_all", "agreement")
+_CROWD_KAPPAS: Final = ("kappa_original", "kappa_disambiguated", "alpha_original", "alpha_disambiguated")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task of a run comes to.
+
+    Attributes:
+        counts: what else is counted: denominators, and what has no answer.
+        models: of an evaluation: the model whose rewrites a line is about, by the line's name.
+    """
+
+    task: Task
+    lines: tuple[Line, ...]
+    counts: Mapping[str, int]
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+def parts(reader: LogReader, run: str, tasks: Sequence[Task], actor: str) -> tuple[Part, ...]:
+    """What a run comes to so far; a task in which nothing has ended is left out.
+
+    Args:
+        reader: of the log.
+        run: its name.
+        tasks: of its items.
+        actor: who sat there, for the paper's figure of the same model.
+    """
+    found = (_MAKERS[task](reader, run, actor) for task in tasks)
+    return tuple(part for part in found if part is not None)
+
+
+def printed(key: str, actor: str, place: int | None = None) -> str:
+    """What the paper prints of a model: of this one if it is there, else from the least to the most."""
+    models = [one for one in paper()["models"] if key in one]
+    values = {one["file"]: one[key] if place is None else one[key][place] for one in models}
+    own = values.get(actor.rpartition("/")[2].lower())
+    if own is not None:
+        return f"{own:.1f}"
+    return f"{min(values.values()):.1f}–{max(values.values()):.1f}" if values else ""
+
+
+def _generate(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = generation_records(reader, [run])
+    if not records:
+        return None
+    found = generation_measures(records)
+    patterns = found.patterns
+    lines = (
+        share_line("edit_f1", found.edit_f1, printed("edit_f1", actor)),
+        share_line("edit_f1_robust", found.robust),
+        share_line("empty_rows", patterns.empty),
+        share_line("copied", patterns.copied),
+        share_line("restated", patterns.restated),
+    )
+    counts = {"items": found.items, "unparsable": found.unparsable, "empty": found.empty, "null": found.null}
+    return Part("generate", lines, {**counts, "warnings": sum(found.warnings.values())})
+
+
+def _true_false(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = true_false_records(reader, [run])
+    if not records:
+        return None
+    found = true_false_measures(records)
+    lines = (
+        share_line("accuracy", found.accuracy, printed("true_false", actor)),
+        *(
+            share_line(f"template_{place}", value, printed("templates", actor, place))
+            for place, value in enumerate(found.by_template)
+        ),
+        share_line("all_four", found.all_four),
+        share_line("inconsistent", found.inconsistent),
+        share_line("mass", found.mass),
+        share_line("answered", found.answered),
+    )
+    first, second = found.self_contradictions
+    counts = {"statements": found.statements, "null": found.null, "contradictions": first + second}
+    return Part("true_false", lines, {**counts, "incomplete": found.incomplete})
+
+
+def _continue(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = continuation_records(reader, [run])
+    if not records:
+        return None
+    found = continuation_measures(records)
+    lines = (
+        share_line("ranking", found.accuracy, printed("ranking", actor)),
+        share_line("random", found.random, f"{paper()['chance']['ranking']:.1f}"),
+    )
+    counts = {"instances": found.instances, "missing": len(found.missing), "tied": len(found.tied)}
+    least = found.num_conts[0] if found.num_conts else 0
+    return Part("continue", lines, {**counts, "least_continuations": least})
+
+
+def _nli(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = nli_records(reader, [run])
+    if not records:
+        return None
+    found = nli_measures(records)
+    lines = (
+        share_line("em", found.em, "15.8–43.6"),
+        share_line("f1", found.f1, "62.2–72.5"),
+        share_line("group_em", found.group_em, "0.9–37.8"),
+        *(share_line(f"f1_{label}", found.f1_by_label[label]) for label in LABELS),
+    )
+    return Part("nli", lines, {"items": found.n, "empty_sets": found.empty})
+
+
+def _crowd(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = [one for one in crowd_records(reader, [run]) if not one.origin]
+    if not records:
+        return None
+    found = crowd_measures(records)
+    said: Mapping[str, Any] = paper()["crowd"]
+    lines = (
+        *(kappa_line(name, getattr(found, name), _number(said.get(name), 2)) for name in _CROWD_KAPPAS),
+        *(share_line(name, getattr(found, name), _number(said.get(name), 1)) for name in _CROWD_SHARES),
+    )
+    votes = sum(size * rows for size, rows in found.workers.items())
+    counts = {"rows": found.rows, "votes": votes, "readings": found.readings, "left_out": found.left_out}
+    return Part("crowd", lines, {**counts, "three_readings": found.three_readings})
+
+
+def _evaluate(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = [one for one in crowd_records(reader, [run]) if one.origin]
+    if not records:
+        return None
+    found = evaluation_measures(records)
+    lines = tuple(share_line(name, one.correct, printed("correct", name)) for name, one in found.items())
+    counts = {
+        "rows": len(records),
+        "few": sum(one.few for one in found.values()),
+        "without_votes": sum(one.without_votes for one in found.values()),
+    }
+    return Part("evaluate", lines, counts, {name: name for name in found})
+
+
+def _annotate(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = linguist_records(reader, [run])
+    if not records:
+        return None
+    found = linguist_measures(records)
+    two = found.two
+    lines = (
+        *(kappa_line(label, two.label[label]) for label in LABELS),
+        kappa_line("whole", two.whole),
+        kappa_line("several", two.several),
+        kappa_line("alpha", found.alpha),
+        share_line("identical", two.identical),
+        share_line("ambiguous", found.ambiguous),
+    )
+    counts = {"rows": found.rows, "discarded": found.discarded, "workers": found.workers}
+    return Part("annotate", lines, counts)
+
+
+def _claim(reader: LogReader, run: str, actor: str) -> Part | None:
+    records = claim_records(reader, [run])
+    if not records:
+        return None
+    found = claim_measures(records)
+    said = paper()["claims"]
+    lines = tuple(
+        share_line(name, getattr(found, name), _number(said[name], 1)) for name in ("precision", "recall")
+    )
+    counts = {
+        "claims": len(records),
+        "marked": found.n,
+        "flagged": found.flagged,
+        "unscored": found.unscored,
+    }
+    return Part("claim", lines, counts)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+_MAKERS: Final[Mapping[Task, Callable[[LogReader, str, str], Part | None]]] = {
+    "crowd": _crowd,
+    "evaluate": _evaluate,
+    "annotate": _annotate,
+    "generate": _generate,
+    "true_false": _true_false,
+    "continue": _continue,
+    "nli": _nli,
+    "claim": _claim,
+}

@@ -1,0 +1,70 @@
+"""What of AmbiEnt can be taken home: consolidated rows, linguists' annotations, kinds of ambiguity, votes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse, Response
+
+from logs import LogError, LogReader
+from simulator.ambient.categorising import export_categories, sorted_examples
+from simulator.ambient.consolidation import export_dataset
+from simulator.ambient.files.crowd import write_crowd
+from simulator.ambient.files.linguists import write_linguists
+from simulator.ambient.trial_log import crowd_records, linguist_records
+from simulator.errors import AskbackError, InputError
+from ui.research.address import CATEGORIES, RESEARCH, Address
+from ui.research.ambibench_routes import attachment
+from ui.research.ambient_categories import chosen
+
+Write = Callable[[LogReader, str, Path], object]
+
+
+def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
+    """Add them: every file is in the published format. They are no coroutines, so each runs in a thread."""
+
+    @app.get(f"{RESEARCH}/download/ambient/{{name}}.jsonl")
+    def of_run(name: str, run: str = "", data: str = "") -> Response:
+        write = _FILES.get(name)
+        if write is None:
+            return JSONResponse({"error": f"no such file; there are {', '.join(_FILES)}"}, status_code=404)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"{name}.jsonl"
+                write(reader, data if name == "categories" else run, path)
+                content = path.read_bytes()
+        except (AskbackError, LogError) as error:
+            return JSONResponse({"error": str(error)}, status_code=404)
+        headers = {**attachment(f"{name}.jsonl"), "Cache-Control": "no-store"}
+        return Response(content, media_type="application/x-ndjson; charset=utf-8", headers=headers)
+
+
+def _linguists(reader: LogReader, run: str, path: Path) -> None:
+    records = linguist_records(reader, [run])
+    if not records:
+        raise InputError(f"{run}: no example has been annotated yet.")
+    write_linguists(path, records)
+
+
+def _votes(reader: LogReader, run: str, path: Path) -> None:
+    records = crowd_records(reader, [run])
+    if not records:
+        raise InputError(f"{run}: nobody has voted yet.")
+    write_crowd(path, records)
+
+
+def _categories(reader: LogReader, data: str, path: Path) -> None:
+    name, examples = chosen(Address(path=CATEGORIES, data=data), reader)
+    export_categories(sorted_examples(reader, examples, name), path)
+
+
+_FILES: Final[dict[str, Write]] = {
+    "consolidated": export_dataset,
+    "linguists": _linguists,
+    "votes": _votes,
+    "categories": _categories,
+}

@@ -1,0 +1,137 @@
+"""What AmbiEnt's pages for researchers share: labels in their order, readings with the words they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.items import TASKS, Task
+from simulator.ambient.labels import SIDES, Label, Side
+from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.word_diff import Piece, word_diff
+from simulator.errors import InputError
+from simulator.stats import Interval
+from ui.ambient.stages import SHOWN
+from ui.research.format import Cell, cell, scale
+from ui.research.review_page import REVIEWER
+
+_KAPPA: Final = scale((), fixed=(-0.2, 1.0))
+_PERCENT: Final = scale((), fixed=(0.0, 100.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reading of an example.
+
+    Attributes:
+        rewrite: the pair rewritten.
+        sides: the sentences that it changes, word by word.
+    """
+
+    rewrite: Disambiguation
+    sides: Mapping[Side, Sequence[Piece]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A measure in a table; `cell` is None where it is undefined.
+
+    Attributes:
+        n: what it is of.
+        paper: what the paper prints, as it prints it; empty if nothing.
+    """
+
+    name: str
+    cell: Cell | None
+    n: int | None
+    paper: str = ""
+
+
+def ordered(labels: Iterable[Label]) -> list[Label]:
+    """Labels in the order of pages: from what follows to what cannot be."""
+    given = set(labels)
+    return [label for label in SHOWN if label in given]
+
+
+def readings(example: Example) -> tuple[Reading, ...]:
+    """The readings of an example, with what each changes on the ambiguous sides."""
+    return tuple(
+        Reading(
+            one,
+            {side: word_diff(example.sentence(side), one.sentence(side)) for side in example.sides},
+        )
+        for one in example.disambiguations
+    )
+
+
+def reading(premise: str, hypothesis: str, rewrite: Disambiguation) -> Reading:
+    """A rewrite of a pair with what it changes."""
+    originals: dict[Side, str] = {"premise": premise, "hypothesis": hypothesis}
+    changed = {
+        side: word_diff(originals[side], rewrite.sentence(side))
+        for side in SIDES
+        if originals[side] != rewrite.sentence(side)
+    }
+    return Reading(rewrite, changed)
+
+
+def share_cell(interval: Interval | None) -> Cell | None:
+    """A share of 1 as tables show it: in per cent."""
+    if interval is None:
+        return None
+    value, low, high, n = interval
+    return cell(Interval(100 * value, 100 * low, 100 * high, n), _PERCENT, 1)
+
+
+def kappa_cell(interval: Interval | None) -> Cell | None:
+    """An agreement beyond chance as tables show it; what lies below the scale is drawn at its end."""
+    return None if interval is None else cell(interval, _KAPPA, 2)
+
+
+def kappa_line(name: str, value: Interval | None, paper: str = "") -> Line:
+    """An agreement beyond chance in a table."""
+    return Line(name, kappa_cell(value), value.n if value else None, paper)
+
+
+def share_line(name: str, value: Interval | None, paper: str = "") -> Line:
+    """A share in a table."""
+    return Line(name, share_cell(value), value.n if value else None, paper)
+
+
+def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
+    """The tasks of the items that a run has begun so far; none if it is another benchmark's."""
+    if run.benchmark != BENCHMARK:
+        return ()
+    with reader.connection() as connection:
+        found = connection.execute(
+            "SELECT DISTINCT json_extract(data, '$.task') FROM items "
+            "WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)",
+            [run.id],
+        ).fetchall()
+    there = {str(one[0]) for one in found}
+    return tuple(task for task in TASKS if task in there)
+
+
+def runs_of(reader: LogReader, task: Task) -> tuple[str, ...]:
+    """The runs in which somebody does a task, newest first."""
+    return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))
+
+
+def checked_name(name: str) -> str:
+    """A pseudonym that may be logged.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if not REVIEWER.fullmatch(name):
+        raise InputError(f"name {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most")
+    return name
+
+
+def whole_number(text: str, least: int = 1, most: int = 20) -> int:
+    """The number in an address; the least there may be if it is none."""
+    return min(max(int(text), least), most) if text.isdecimal() else least
