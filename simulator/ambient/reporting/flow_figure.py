@@ -14,7 +14,7 @@ from simulator.errors import InputError
 from simulator.figures.files import PAGE, write_whole
 from simulator.figures.look import LIGHT
 
-_HEIGHT: Final = 3.4
+_HEIGHT: Final = 3.0
 _WIDTH: Final = 8.0
 _BOX: Final = (1.7, 0.9)
 
@@ -32,13 +32,13 @@ class Box(NamedTuple):
 def boxes(flow: Flow) -> tuple[Box, ...]:
     """Above, the way of an example that is kept; below, where the others stay."""
     return (
-        Box("generated", flow.generated, 1.0, 2.5),
-        Box("annotated", flow.annotated, 3.0, 2.5),
-        Box("due or in discussion", flow.due + flow.discuss, 5.0, 2.5),
-        Box("validated", flow.validated, 7.0, 2.5, True),
-        Box("not annotated yet", flow.generated - flow.annotated, 1.0, 0.8),
-        Box("discarded by a linguist", flow.dropped, 3.0, 0.8),
-        Box("discarded by a validator", flow.discarded, 5.0, 0.8),
+        Box("generated", flow.generated, 1.0, 2.4),
+        Box("annotated", flow.annotated, 3.0, 2.4),
+        Box("due or in discussion", flow.due + flow.discuss, 5.0, 2.4),
+        Box("validated", flow.validated, 7.0, 2.4, True),
+        Box("not annotated yet", flow.generated - flow.annotated, 1.0, 0.6),
+        Box("discarded by a linguist", flow.dropped, 3.0, 0.6),
+        Box("discarded by a validator", flow.discarded, 5.0, 0.6),
     )
 
 
@@ -97,7 +97,7 @@ def _drawn(flow: Flow, form: str, width: float) -> bytes:
             color=LIGHT.ink,
             weight="bold",
         )
-        axes.text(box.x, box.y - 0.28, box.name, ha="center", fontsize=0.14 * scale, color=LIGHT.muted)
+        axes.text(box.x, box.y - 0.28, box.name, ha="center", fontsize=0.125 * scale, color=LIGHT.muted)
     arrow = {"arrowstyle": "-|>", "color": LIGHT.muted, "shrinkA": 0, "shrinkB": 0}
     above, below = made[:4], made[4:]
     for one, other in pairwise(above):

@@ -50,7 +50,7 @@ def generation_section(
         left_out: rows that could not be read.
         parser: of the headline.
         examples: the dataset, to compare gold rewrites with.
-        variants: whether other rules of EDIT-F1 are told.
+        variants: whether people are told EDIT-F1 by other rules, too.
     """
     found = generation_measures(records, parser)
     printed = figures("generation", name, len(records))
@@ -108,7 +108,7 @@ def generation_section(
             "warnings": dict(found.warnings),
             "differences": [_plain(one) for one in differences],
             "max_difference": _max_difference(records),
-            **({"variants": _variant_values(records)} if variants else {}),
+            "variants": _variant_values(records),
         },
     )
 

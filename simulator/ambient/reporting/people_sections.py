@@ -98,7 +98,7 @@ def evaluation_section(
             f"{model or 'no model named'}: correct ({tie})",
             one.correct,
             of="items",
-            # The raw votes behind the paper's figures are not published: they are no check of a file.
+            paper=printed.get(model) if is_published("evaluation", one.rows) else None,
             note=_few(one.few, one.without_votes),
         )
         for model, one in found.items()

@@ -1,0 +1,50 @@
+"""How the commands are called, and where published data are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parent))  # ambient_rows
+
+from ambient_rows import Call
+
+from simulator.ambient.import_command import import_ambient
+from simulator.ambient.report_command import report_ambient
+from simulator.ambient.score_command import score_ambient
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
+COMMANDS = {"score": score_ambient, "report": report_ambient, "import": import_ambient}
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """The folder of published data."""
+    folder = SHARED / "data"
+    if not (folder / "ambient" / "results").is_dir():
+        pytest.skip(f"no published results in {folder / 'ambient'}; set ASKBACK_SHARED")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_registered_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASKBACK_DATA", str(tmp_path / "registered"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def call() -> Call:
+    """Calls a command as from a terminal."""
+
+    def called(command: str, *arguments: object) -> Result:
+        app = typer.Typer()
+        app.command()(COMMANDS[command])
+        return CliRunner().invoke(app, [str(one) for one in arguments])
+
+    return called
