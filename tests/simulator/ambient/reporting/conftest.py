@@ -34,7 +34,7 @@ def published() -> Path:
 
 @pytest.fixture(autouse=True)
 def no_registered_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ASKBACK_DATA", str(tmp_path / "registered"))
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
 
 

@@ -1,0 +1,69 @@
+"""Numbers as they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.ambient.reporting.measures import (
+    Measure,
+    Section,
+    exact_table,
+    half_up,
+    measures_table,
+    shown_interval,
+    with_unit,
+)
+from simulator.stats import Interval
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "told"),
+    [
+        (57.85, 1, "57.9"),
+        (0.25, 1, "0.3"),
+        (100 * 0.5785, 1, "57.9"),
+        (-0.25, 1, "-0.3"),
+        (-0.04, 1, "0.0"),
+        (97.58, 1, "97.6"),
+        (2.345, 2, "2.35"),
+        (12, 0, "12"),
+    ],
+)
+def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
+    assert half_up(number, digits) == told
+
+
+def test_shares_are_told_in_per_cent_and_kappas_as_they_are() -> None:
+    share = Measure("a", "a share", Interval(0.5, 0.25, 0.75, 8), of="rows")
+    kappa = Measure("k", "kappa", Interval(0.674, 0.6, 0.7, 8), "")
+    assert (with_unit(share).strip(), shown_interval(share)) == ("50.0 %", "[25.0, 75.0]")
+    assert (with_unit(kappa).strip(), shown_interval(kappa)) == ("0.67", "[0.60, 0.70]")
+    assert share.to_json() == {
+        "title": "a share",
+        "unit": "%",
+        "value": 50.0,
+        "low": 25.0,
+        "high": 75.0,
+        "n": 8,
+        "of": "rows",
+    }
+    undefined = Measure("u", "undefined", None, note="nobody voted")
+    assert undefined.to_json()["value"] is None
+    assert with_unit(undefined).strip() == "–"
+
+
+def test_a_column_in_which_nothing_stands_is_left_out() -> None:
+    table = measures_table([Measure("a", "count", 3, "count", n=5)])
+    assert [head.name for head in table.heads] == ["measure", "value", "n"]
+
+
+def test_files_get_every_digit() -> None:
+    section = Section(
+        kind="crowd",
+        name="x",
+        title="",
+        measures=(Measure("a", "", Interval(1 / 3, 0.2, 0.5, 9), paper=33.0),),
+    )
+    (row,) = exact_table([section]).rows
+    assert row[4] == pytest.approx(Interval(100 / 3, 20.0, 50.0, 9))
+    assert row[-1] == 33.0
