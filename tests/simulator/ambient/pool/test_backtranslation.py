@@ -26,7 +26,7 @@ from simulator.ambient.files.distractors import load_distractors, read_distracto
 from simulator.ambient.files.kinds import kind_of
 from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
-from simulator.models import Capabilities, Completion, ModelOptions, Refused, ScriptModel, Unavailable
+from simulator.models import BadRequest, Capabilities, Completion, ModelOptions, Refused, ScriptModel
 
 SENTENCE = "We saw her duck."
 YORUBA = language_called("yoruba")
@@ -303,9 +303,9 @@ def test_it_goes_on_where_it_stopped(run):
 
     def breaks(request):
         calls.append(request)
-        return Unavailable("down") if len(calls) > 4 else turns(request)
+        return BadRequest("down") if len(calls) > 4 else turns(request)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadRequest):
         run(*MODEL, "--limit", "4", "--concurrency", "1", script=breaks)
     assert len(Path("d.jsonl").read_text().splitlines()) == 2
     calls.clear()

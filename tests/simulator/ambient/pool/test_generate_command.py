@@ -16,7 +16,7 @@ from simulator.ambient.data import load_examples, load_pool
 from simulator.ambient.labels import LABELS
 from simulator.ambient.pool.pairs import pair_id
 from simulator.errors import InputError
-from simulator.models import Completion, ModelOptions, Unavailable
+from simulator.models import BadRequest, Completion, ModelOptions
 
 SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
 
@@ -155,9 +155,9 @@ def test_what_breaks_is_gone_on_with_and_ends_the_same(run, pool_file):
 
     def breaks(request):
         calls.append(request)
-        return Unavailable("down") if len(calls) > 7 else writes(request)
+        return BadRequest("down") if len(calls) > 7 else writes(request)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadRequest):
         run(*words, script=breaks)
     assert len(Path("new/samples.jsonl").read_text().splitlines()) == 1
     assert not Path("new/pairs.jsonl").exists()

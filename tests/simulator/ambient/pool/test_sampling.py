@@ -11,7 +11,7 @@ from simulator.ambient.pool.journal import Journal, key_of
 from simulator.ambient.pool.prompt import new_pairs_prompt, parse_pair
 from simulator.ambient.pool.sampling import Decoding, draw, prompts_of, samples_of
 from simulator.errors import InputError
-from simulator.models import Capabilities, Completion, Refused, ScriptModel, Unavailable
+from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
 
 
 def group(number):
@@ -103,9 +103,9 @@ def test_the_same_again_goes_on_where_it_stopped(tmp_path):
 
     def breaks(request):
         asked.append(request)
-        return Unavailable("down") if "A 13." in request.messages[0].content else pair_text(len(asked))
+        return BadRequest("down") if "A 13." in request.messages[0].content else pair_text(len(asked))
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadRequest):
         play(ScriptModel(breaks), path, concurrency=1)
     assert len(path.read_text().splitlines()) == 1
     with path.open("a") as file:
