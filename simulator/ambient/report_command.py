@@ -16,7 +16,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.crowd import Tie
 from simulator.ambient.parsing import Parser
-from simulator.ambient.reporting.exporting import export_runs, write_forms
+from simulator.ambient.reporting.exporting import export_runs, write_run_lines
 from simulator.ambient.reporting.figures import log_odds_figure, probabilities_figure
 from simulator.ambient.reporting.flow_figure import save_flow
 from simulator.ambient.reporting.report import Report, report
@@ -70,7 +70,8 @@ def report_ambient(
         Path | None, typer.Option(help="folder for figures (png, svg, csv) and tables (csv, latex)")
     ] = None,
     lines: Annotated[
-        Path | None, typer.Option(help="write every form that was submitted in the runs, JSON lines")
+        Path | None,
+        typer.Option(help="write every form of the runs, and every item of models' tests, JSON lines"),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(help="write the runs' answers in the published formats into this folder")
@@ -94,8 +95,8 @@ def report_ambient(
         drawn = _drawn(reader, runs, instance, pair)
         written = [] if out is None else _write(out, found, drawn)
         if reader is not None and lines is not None:
-            count = write_forms(lines, reader, runs)
-            written.append(f"{lines}: {count} forms")
+            count = write_run_lines(lines, reader, runs)
+            written.append(f"{lines}: {count} lines")
     if export is not None:
         written += map(str, export_runs(export, found.played))
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,11 @@ from simulator.ambient.files.crowd import write_crowd
 from simulator.ambient.files.linguists import write_linguists
 from simulator.ambient.files.nli import write_predictions
 from simulator.ambient.files.results import write_continuations, write_generation, write_true_false
-from simulator.ambient.items import Task
+from simulator.ambient.items import GenerateItem, Task
+from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.runs import Played
-from simulator.ambient.trial_log import form_lines
+from simulator.ambient.score import score_rows
+from simulator.ambient.trial_log import form_lines, played_of
 from simulator.jsonlines import write_lines
 
 _PLACES: Final[Mapping[Task, str]] = {
@@ -29,6 +31,7 @@ _PLACES: Final[Mapping[Task, str]] = {
     "nli": "results/multilabel/{name}/predictions.jsonl",
     "claim": "results/claims/{name}/results.jsonl",
 }
+_WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
 _WRITERS: Final[Mapping[Task, Callable[[Path, Iterable[Any]], None]]] = {
     "crowd": write_crowd,
     "evaluate": write_crowd,
@@ -64,21 +67,49 @@ def export_runs(folder: Path, played: Sequence[Played]) -> list[Path]:
     return written
 
 
-def write_forms(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
-    """Write one JSON line per form that anybody submitted in some runs (spec 13).
+def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
+    """Write one JSON line per form that was submitted in some runs, then one per item of models' tests.
 
     Returns:
-        How many there are.
+        How many lines there are.
 
     Raises:
         InputError: if the file cannot be written, or a run is another benchmark's.
     """
-    lines = [
-        json.dumps(one, ensure_ascii=False)
-        for one in chain.from_iterable(form_lines(reader, run) for run in dict.fromkeys(runs))
-    ]
+    names = dict.fromkeys(runs)
+    forms = chain.from_iterable(form_lines(reader, run) for run in names)
+    items = chain.from_iterable(item_lines(reader, run) for run in names)
+    lines = [json.dumps(one, ensure_ascii=False) for one in (*forms, *items)]
     write_lines(path, lines)
     return len(lines)
+
+
+def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
+    """An item of a test that fills in no forms: what was asked and said, its scores and settings (spec 13).
+
+    Raises:
+        InputError: if the run is another benchmark's.
+    """
+    version = reader.run(run).config.get("software_version")
+    for played in played_of(reader, [run]):
+        item, episode = played.item, played.episode
+        if item.task not in _WITHOUT_FORMS:
+            continue
+        said = [{key: one for key, one in turn.payload.items() if key != "kind"} for turn in played.turns]
+        asked = (said[0].get("prompt") or prompt(item)) if isinstance(item, GenerateItem) else None
+        yield {
+            "task": item.task,
+            "item_id": item.id,
+            "model": played.annotator,
+            "prompt": asked,
+            "in_context": [shot.id for shot in item.shots] if isinstance(item, GenerateItem) else [],
+            "output": [turn.text for turn in played.turns],
+            "results": said,
+            "scores": {one.metric: one.value for one in score_rows(episode.id, item, played.turns)},
+            "status": played.ending.status,
+            "seed": episode.seed,
+            "version": version,
+        }
 
 
 def _safe(name: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambient.claims import THRESHOLD, claim_measures
+from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
 from simulator.ambient.claims import rescored as rescored_claims
+from simulator.ambient.claims_command import PAPER, table_6
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.examples import Example
@@ -28,6 +29,8 @@ from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_fal
 from simulator.figures import Column, Table
 
 _NAMED: Final = 5
+# Of flagged claims, so many are shown; files hold all.
+_CLAIMS: Final = 20
 CHANCE: Final[Mapping[str, float]] = {"true_false": 0.5, "all_four": 1 / 16}
 
 
@@ -266,7 +269,8 @@ def claims_section(
     found = claim_measures(records)
     printed: Mapping[str, Any] = {}
     if is_published("claims", len(records)) and any(Path(file).name == "results.jsonl" for file in files):
-        printed = paper()["claims"]
+        # Its figures stand with the command of claims, as fractions.
+        printed = {**paper()["claims"], **{key: 100 * value for key, value in PAPER.items()}}
     differences = rescored_claims(records)
     measures = [
         Measure(
@@ -308,6 +312,8 @@ def claims_section(
         left_out=left_out,
         measures=tuple(measures),
         remarks=(f"a claim is flagged above {THRESHOLD:.4f} = sigmoid(-1.97)", *remarks),
+        tables={"table_6": table_6(records, THRESHOLD, most=_CLAIMS)} if any(map(flagged, records)) else {},
+        exact={"table_6": table_6(records, THRESHOLD)},
         data={
             "threshold": found.threshold,
             "differences": [

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.ambient.claims import THRESHOLD
-from simulator.ambient.claims_command import table_6
 from simulator.ambient.examples import Example
 from simulator.ambient.items import Task
 from simulator.ambient.nli.metrics import nli_measures
@@ -208,8 +206,7 @@ def _linguists(one: Played, settings: Settings, examples: Sequence[Example]) -> 
 
 
 def _claims(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    made = claims_section(one.records, name=one.name)
-    return _noted(replace(made, tables={"table_6": table_6(one.records, THRESHOLD)}), one)
+    return _noted(claims_section(one.records, name=one.name), one)
 
 
 _SECTIONS: Final[Mapping[Task, Callable[[Played, Settings, Sequence[Example]], Section]]] = {

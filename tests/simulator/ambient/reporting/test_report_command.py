@@ -264,7 +264,7 @@ def test_forms_are_written_line_by_line(tmp_path: Path, log: Path, call: Call) -
     (run,) = imported(call, log, lines(tmp_path / "votes.jsonl", [crowd(1)]))
     path = tmp_path / "forms.jsonl"
     result = call("report", run, "--lines", path, "--log", log)
-    assert "27 forms" in result.stderr
+    assert "27 lines" in result.stderr
     forms: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
     assert [one["step"] for one in forms[:3]] == ["label", "plausible", "relabel"]
     assert forms[1]["shown"]["candidates"] == [
@@ -278,6 +278,21 @@ def test_forms_are_written_line_by_line(tmp_path: Path, log: Path, call: Call) -
     assert [one["answers"]["answers"][1] for one in forms if one["step"] == "plausible"] == list(
         record.plausible[1]
     )
+
+
+def test_items_of_models_are_written_line_by_line(tmp_path: Path, log: Path, call: Call) -> None:
+    rows = [generation(1, dict(READINGS), 1.0), generation(2, {}, 0.0)]
+    (run,) = imported(call, log, lines(tmp_path / "m-n4.jsonl", rows))
+    continued(log)
+    path = tmp_path / "items.jsonl"
+    assert call("report", run, "walk", "--lines", path, "--log", log).exit_code == 0
+    first, second, third = (json.loads(line) for line in path.read_text().splitlines())
+    assert (first["task"], first["item_id"], first["model"]) == ("generate", "1", "m")
+    assert (first["prompt"], first["output"]) == ("Say.", [rows[0]["generation"]])
+    assert (first["scores"]["edit_f1"], second["scores"]["edit_f1"]) == (1.0, 0.0)
+    assert second["results"][0]["warnings"] == ["empty"]
+    assert third["results"][2]["own"] == [-1.0, -2.0]
+    assert third["scores"] == {"ranked": 1.0}
 
 
 @pytest.mark.parametrize(
