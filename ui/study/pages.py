@@ -167,4 +167,4 @@ def spoken(frame: Frame, card: StudyCard | None) -> Frame:
 
 def whole(value: float) -> str:
     """A number without decimals that say nothing."""
-    return f"{value:.1f}".removesuffix(".0")
+    return f"{round(value, 2):g}"
