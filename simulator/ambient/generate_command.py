@@ -180,7 +180,8 @@ def _make(
         try:
             asyncio.run(_draw(drawing, journal, log, console))
         except ModelError:
-            console.print(f"What has been drawn is in {out}; the same command continues.", soft_wrap=True)
+            if journal.rows:
+                console.print(f"What has been drawn is in {out}; the same command continues.", soft_wrap=True)
             raise
         samples = samples_of(drawing.wanted, journal)
     if judge is None or nli is None:

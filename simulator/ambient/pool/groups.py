@@ -59,7 +59,7 @@ def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) ->
     tree = cKDTree(vectors)
     # One more than wanted: where several lie at the very place of the seed, it need not be the first.
     wanted = min(size + 1, len(pool))
-    distances, places = tree.query(vectors[seeds], k=wanted)
+    distances, places = tree.query(vectors[seeds], k=wanted, workers=-1)
     found = []
     for seed, row, near in zip(seeds, np.atleast_2d(distances), np.atleast_2d(places), strict=True):
         others = sorted(
