@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from simulator.ambient.consolidation import Flow
 from simulator.errors import InputError
-from simulator.figures.files import PAGE, write_whole
+from simulator.figures.files import PAGE
 from simulator.figures.look import LIGHT
+from simulator.whole import write_whole
 
 _HEIGHT: Final = 3.0
 _WIDTH: Final = 8.0

@@ -198,8 +198,12 @@ def exact_table(sections: Iterable[Section]) -> Table:
 
 
 def notes_of(measures: Iterable[Measure]) -> list[str]:
-    """The notes, each with the measure that it is about."""
-    return [f"{one.title}: {one.note}" for one in measures if one.note]
+    """The notes, each with the measures that it is about."""
+    titles: dict[str, list[str]] = {}
+    for one in measures:
+        if one.note:
+            titles.setdefault(one.note, []).append(one.title)
+    return [f"{'; '.join(about)}: {note}" for note, about in titles.items()]
 
 
 def with_unit(one: Measure) -> str:

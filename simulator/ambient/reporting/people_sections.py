@@ -201,7 +201,7 @@ def _crowd_remarks(found: CrowdMeasures, *, whole: bool) -> list[str]:
     if found.left_out:
         said.append(f"{found.left_out} rows have no votes or no reading and are counted nowhere")
     other = found.other_original + found.other_disambiguated
-    if other:
+    if other and found.raters_original:
         said.append(
             f"kappas are of rows with {found.raters_original} votes, as most have; {found.other_original} "
             f"rows and {found.other_disambiguated} readings have another number (alpha counts them)"

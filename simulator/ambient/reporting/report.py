@@ -75,6 +75,8 @@ def report(
     sections = [*of_runs.sections, *(one for one in scored.sections if one.kind != "nli")]
     sections += _inference(of_runs, scored, examples)
     found = tuple(named_apart(sections))
+    if settings.votes and not any("table_1" in one.tables for one in found):
+        raise InputError(f"--votes {settings.votes[0]}: no run or file here has votes on such an example")
     wide = _wide(found)
     tables = {name: one.shown for name, one in wide.items()}
     shares = {one.key: one for section in found if section.kind == "categories" for one in section.measures}

@@ -134,9 +134,10 @@ def _by_model(sections: Sequence[Section]) -> dict[str, dict[str, Measure]]:
 
 
 def _baseline(sections: Sequence[Section], kind: str, key: str) -> float | None:
-    """A baseline of the first section that has it: it depends on the items alone."""
+    """A baseline depends on the items alone; of several sets of items the largest counts."""
     told = (one.measure(key).value for one in sections if one.kind == kind)
-    return next((one.value for one in told if isinstance(one, Interval)), None)
+    known = [one for one in told if isinstance(one, Interval)]
+    return max(known, key=lambda one: one.n).value if known else None
 
 
 def _shown_4(

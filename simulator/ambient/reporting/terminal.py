@@ -23,7 +23,7 @@ from simulator.ambient.reporting.measures import (
 )
 from simulator.ambient.reporting.scoring import Scored
 from simulator.figures import Table
-from simulator.figures.files import write_whole
+from simulator.whole import write_whole
 from trees.faults import Fault
 
 _FAULTS: Final = 50

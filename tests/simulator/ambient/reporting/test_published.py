@@ -101,7 +101,7 @@ def categories(found: Json) -> Any:
 def generated(name: str) -> dict[str, Get]:
     return {
         f"A3.{name}.stored_mean": measure("generation", name, "edit_f1_stored"),
-        f"A3.{name}.recomputed": measure("generation", name, "edit_f1"),
+        f"A3.{name}.recomputed": measure("generation", name, "edit_f1_recomputed"),
         f"A3.{name}.from_generation": measure("generation", name, "edit_f1"),
         f"A3.{name}.variants": variants(name),
         f"A3.{name}.n_pred": more("generation", name, "n_pred"),

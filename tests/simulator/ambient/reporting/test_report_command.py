@@ -156,6 +156,8 @@ def test_crowdworkers_of_two_runs_and_table_1(tmp_path: Path, log: Path, call: C
     runs = imported(
         call, log, lines(tmp_path / "first.jsonl", [crowd(1)]), lines(tmp_path / "second.jsonl", [crowd(2)])
     )
+    refused = call("report", *runs, "--votes", 3, "--log", log)
+    assert "no run or file here has votes on such an example" in str(refused.exception)
     told = call("report", *runs, "--votes", 2, "--log", log).stdout
     header = next(line for line in told.splitlines() if "in the paper" in line)
     assert header.split() == ["first", "second", "in", "the", "paper"]

@@ -44,12 +44,24 @@ def test_generation_by_hand(tmp_path: Path, call: Call) -> None:
     assert found["edit_f1"]["low"] < 50.0 < found["edit_f1"]["high"]
     assert "paper" not in found["edit_f1"]
     assert found["edit_f1_stored"]["value"] == 50.0
+    assert found["edit_f1_recomputed"]["value"] == 50.0
     assert found["differences"]["value"] == 0
     assert found["pattern_empty"]["value"] == pytest.approx(100 / 3)
     assert (found["pattern_copied"]["value"], found["pattern_copied"]["n"]) == (25.0, 4)
     # Nothing is true of all of no rewrites, and everything is.
     assert found["pattern_restated"]["value"] > found["pattern_restated_found"]["value"]
     assert json.loads(result.stdout)["generation"]["someone"]["n_pred"] == {"0": 1, "2": 2}
+
+
+def test_rewrites_read_by_another_rule(tmp_path: Path, call: Call) -> None:
+    row = generation(1, GOOD, 1.0)
+    row["generation"] = row["generation"].replace("Then the claim is true.", "then the claim is true")
+    path = lines(tmp_path / "m-n4.jsonl", [row])
+    found = measures(call("score", path, "--json").stdout, "generation", "m")
+    assert (found["edit_f1"]["value"], found["edit_f1_robust"]["value"]) == (50.0, 100.0)
+    assert found["differences"]["value"] == 2
+    robust = measures(call("score", path, "--parser", "robust", "--json").stdout, "generation", "m")
+    assert robust["edit_f1"]["value"] == 100.0
 
 
 def test_stored_scores_that_are_wrong_are_told(tmp_path: Path, call: Call) -> None:
