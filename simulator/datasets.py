@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator.errors import InputError
 from simulator.home import home
@@ -165,6 +165,42 @@ def find(name: str) -> Dataset | None:
         return Dataset(**json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: cannot be read ({error}); run `askback data add` again") from error
+
+
+class Place(NamedTuple):
+    """Where data are.
+
+    Attributes:
+        path: a file or folder.
+        fixed: whether they never change: registered data are named by their content.
+    """
+
+    path: Path
+    fixed: bool
+
+
+def locate(data: str | Path, benchmark: str, builtin: str) -> Place:
+    """Where data are that somebody names: registered under a name, or at a path.
+
+    Args:
+        data: what they say.
+        benchmark: whose data they must be.
+        builtin: what else could have been said; for the message.
+
+    Raises:
+        InputError: if there are none, or they belong to another benchmark.
+    """
+    dataset = find(data) if isinstance(data, str) else None
+    if dataset is not None:
+        if dataset.benchmark != benchmark:
+            raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {benchmark}")
+        return Place(dataset.folder, fixed=True)
+    path = Path(data).expanduser()
+    if not path.exists():
+        raise InputError(
+            f"data {str(data)!r}: neither {builtin!r}, nor registered (see `askback data list`), nor a path"
+        )
+    return Place(path, fixed=False)
 
 
 def list_all() -> tuple[Dataset, ...]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simulator.errors import InputError
+from simulator.whole import write_whole
 from trees.faults import Fault
 
 T = TypeVar("T")
@@ -215,19 +213,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: if it cannot be written.
     """
-    path = Path(path)
-    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        os.replace(draft, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    finally:
-        # Where the draft could not be made there is nothing to remove.
-        with suppress(OSError):
-            draft.unlink()
+    write_whole(path, (f"{line}\n" for line in lines))
 
 
 def without_lines(path: str | Path, numbers: Collection[int]) -> bool:

@@ -302,17 +302,8 @@ def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
 
 
 def _read(data: str | Path) -> tuple[Item, ...]:
-    dataset = datasets.find(data) if isinstance(data, str) else None
-    if dataset is not None:
-        if dataset.benchmark != BENCHMARK:
-            raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}")
-        return _read_registered(dataset.folder)
-    path = Path(data).expanduser()
-    if not path.exists():
-        raise InputError(
-            f"data {str(data)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path"
-        )
-    return _read_path(path)
+    path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
+    return _read_registered(path) if fixed else _read_path(path)
 
 
 @lru_cache(maxsize=4)

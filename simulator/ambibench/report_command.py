@@ -15,13 +15,13 @@ from logs.paths import default_path
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.report import Report, print_report, report
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
-from simulator.ambibench.reporting.files import write_whole
 from simulator.ambibench.reporting.results import Results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, one_table
 from simulator.ambibench.reporting.trial_log import write_trials
 from simulator.errors import InputError
 from simulator.figures import Table, save
+from simulator.whole import write_whole
 
 DRAWN_AS: Final = ("png", "svg", "html", "csv", "json")
 _FORMS: Final[tuple[Form, ...]] = ("csv", "latex")

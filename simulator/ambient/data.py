@@ -221,17 +221,8 @@ class _Held(NamedTuple):
 def _all(data: str | Path) -> _Held:
     if data == BUILTIN:
         return _Held({example.id: example for example in _builtin()}, {}, (), ())
-    dataset = datasets.find(data) if isinstance(data, str) else None
-    if dataset is not None:
-        if dataset.benchmark != BENCHMARK:
-            raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}")
-        return _read_registered(dataset.folder)
-    path = Path(data).expanduser()
-    if not path.exists():
-        raise InputError(
-            f"data {str(data)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path"
-        )
-    return _read_path(path)
+    path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
+    return _read_registered(path) if fixed else _read_path(path)
 
 
 @lru_cache(maxsize=4)

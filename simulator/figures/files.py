@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +19,7 @@ from simulator.figures.geometry import grid
 from simulator.figures.interactive import FONT, to_plotly
 from simulator.figures.look import DARK, LIGHT
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
+from simulator.whole import write_whole
 
 COLUMN: Final = 8.5
 """Width of one column of a two-column paper, in centimetres."""
@@ -57,24 +55,6 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     if write is None:
         raise InputError(f"{path}: a figure is saved as one of {', '.join(writers)}; end the name in one")
     return write_whole(path, write())
-
-
-def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file that is there whole or not at all; missing folders are made.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        os.replace(draft, path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise InputError(f"{path} cannot be written: {error.strerror}; choose another place") from error
-    return path
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.figures.files import COLUMN, write_whole
+from simulator.figures.files import COLUMN
 from simulator.figures.look import DARK, LIGHT
+from simulator.whole import write_whole
 
 _RADIUS: Final = 92.0
 _CENTRES: Final = ((142.0, 128.0), (238.0, 128.0), (190.0, 211.0))

@@ -19,7 +19,6 @@ from simulator.ambibench.labels import MODES, Mode, Tie
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.prompt import Prompt, asked_text, label_offsets, scored_positions, whole_text
-from simulator.ambibench.reporting.files import write_whole
 from simulator.ambibench.reporting.record import (
     ActorKind,
     Shown,
@@ -32,6 +31,7 @@ from simulator.ambibench.reporting.record import (
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.whole import write_whole
 
 PERSON: Final = "person"
 ENDED: Final = ("completed", "truncated")
