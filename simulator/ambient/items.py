@@ -23,8 +23,6 @@ from simulator.ambient.labels import Label, LabelSet, Side
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
-HUMAN_TASKS: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "true_false")
-"""Those that people do in the browser; models do them, too."""
 InstructionText = Literal["published", "corrected"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from simulator.errors import InputError
 from simulator.seeds import derive_seed
 
 SIZE: Final = 4
-GroupSize = Literal[4, 5]
 
 
 @dataclass(frozen=True, slots=True)
