@@ -20,6 +20,7 @@ from simulator.ambient.consolidation import consolidated_examples
 from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES, Category
+from simulator.ambient.published import CATEGORIES as CATEGORY_SHARES
 from simulator.errors import AskbackError
 from ui.research.address import Address
 from ui.research.ambient_words import Line, kappa_line, ordered, readings, runs_of, share_line
@@ -135,6 +136,7 @@ def _agreement(visit: Visit, there: Sequence[Sorted]) -> Page:
         found=found,
         lines=lines,
         counts=counts,
+        printed=CATEGORY_SHARES,
         tokens=sum(counts.values()),
         settled=sum(one.settled is not None for one in there),
         examples=len(there),

@@ -10,23 +10,17 @@ from markupsafe import Markup
 from simulator.ambient.data import BUILTIN, load_guidelines, read_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, letters
+from simulator.ambient.published import SHARES
 from simulator.ambient.rules import findings
 from simulator.ambient.statistics import label_sets, share
 from simulator.errors import AskbackError
 from simulator.figures import Venn, venn_svg
 from ui.i18n import Strings
 from ui.research.address import Address
-from ui.research.ambient_words import Line, ordered, readings, share_line
+from ui.research.ambient_words import ordered, readings, share_line
 from ui.research.view import Page, Visit
 
 MOST: Final = 300
-# What the paper prints of its dataset, in per cent (spec 1.2).
-_PAPER: Final[Mapping[str, str]] = {
-    "ambiguous": "35.2",
-    "premise": "74.3",
-    "hypothesis": "32.6",
-    "both": "6.9",
-}
 SPLITS: Final = ("dev", "test")
 
 
@@ -74,14 +68,13 @@ def fits(one: Example, at: Address) -> bool:
 def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
     annotated = [one for one in every if one.labels]
     ambiguous = [one for one in annotated if one.ambiguous]
-    lines: list[Line] = [
-        share_line("ambiguous", share(annotated, lambda one: one.ambiguous), _PAPER["ambiguous"]),
-        share_line("premise", share(ambiguous, lambda one: one.premise_ambiguous), _PAPER["premise"]),
-        share_line(
-            "hypothesis", share(ambiguous, lambda one: one.hypothesis_ambiguous), _PAPER["hypothesis"]
-        ),
-        share_line("both", share(ambiguous, lambda one: not one.xor), _PAPER["both"]),
-    ]
+    found = {
+        "ambiguous": share(annotated, lambda one: one.ambiguous),
+        "premise": share(ambiguous, lambda one: one.premise_ambiguous),
+        "hypothesis": share(ambiguous, lambda one: one.hypothesis_ambiguous),
+        "both": share(ambiguous, lambda one: not one.xor),
+    }
+    lines = [share_line(name, value, f"{SHARES[name]:.1f}") for name, value in found.items()]
     venn = _venn(t, label_sets(annotated))
     return {
         "lines": lines,
@@ -91,7 +84,8 @@ def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
 
 
 def _venn(t: Strings, counts: Mapping[LabelSet, int]) -> Venn:
-    first, second, third = ("entailment", "contradiction", "neutral")
+    # The diagram's colours are those of the labels in this order.
+    first, second, third = ("contradiction", "entailment", "neutral")
     names = (t(f"ambient.labels.{first}"), t(f"ambient.labels.{second}"), t(f"ambient.labels.{third}"))
     areas = {(first in one, second in one, third in one): counts[one] for one in LABEL_SETS}
     return Venn("label-sets", t("research.ambient.data.venn"), names, areas)

@@ -40,6 +40,7 @@ from ui.research.view import Visit
 
 Shown = dict[str, Any]
 _SAMPLES: Final = 8
+_FEW: Final = 6
 _COLOURS: Final = ("--ab-accent", "--ab-gold", "--ab-line-strong", "--ab-clay")
 
 
@@ -184,6 +185,7 @@ def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
         }
         for place, (name, counts) in enumerate(found.counts.items())
     ]
+    most = max((count for counts in found.counts.values() for count in counts), default=0)
     axis = {"gridcolor": "--ab-line", "linecolor": "--ab-line-strong", "automargin": True, "fixedrange": True}
     layout = {
         "barmode": "group",
@@ -194,7 +196,12 @@ def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
             "title": {"text": t("research.ambient.run.log_odds")},
             "zerolinecolor": "--ab-line-strong",
         },
-        "yaxis": {**axis, "title": {"text": t("research.ambient.run.continuations")}},
+        "yaxis": {
+            **axis,
+            "title": {"text": t("research.ambient.run.continuations")},
+            # Counts of continuations are whole numbers.
+            **({"dtick": 1} if most < _FEW else {}),
+        },
         "margin": {"l": 12, "r": 12, "t": 12, "b": 12},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -217,8 +224,8 @@ def _inferred(item: NliItem, turns: Sequence[Turn]) -> Shown:
                 "gold": ordered(gold[place]),
                 "predicted": ordered(said[place]["prediction"]) if place in said else None,
                 "right": place in said and frozenset(said[place]["prediction"]) == gold[place],
-                "logits": said[place]["logits"] if place in said else None,
-                "threshold": said[place]["threshold"] if place in said else None,
+                "logits": said[place].get("logits") if place in said else None,
+                "threshold": said[place].get("threshold") if place in said else None,
             }
             for place in range(len(gold))
         ],

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambient.claims import claim_measures
+from simulator.ambient.claims_command import PAPER as CLAIMS
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.evaluation import evaluation_measures
@@ -16,6 +17,7 @@ from simulator.ambient.items import Task
 from simulator.ambient.labels import LABELS
 from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.nli.metrics import nli_measures
+from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.reporting.paper import paper
 from simulator.ambient.trial_log import (
     claim_records,
@@ -27,10 +29,14 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.ambient.true_false import true_false_measures
+from simulator.stats import Interval
 from ui.research.ambient_words import Line, kappa_line, share_line
 
-_CROWD_SHARES: Final = ("true_plausible", "distractor_plausible", "accepts_all", "agreement")
-_CROWD_KAPPAS: Final = ("kappa_original", "kappa_disambiguated", "alpha_original", "alpha_disambiguated")
+_CROWD: Final = (
+    *("agreement", "kappa_disambiguated", "true_plausible", "distractor_plausible", "accepts_all"),
+    *("kappa_original", "alpha_disambiguated", "alpha_original"),
+)
+"""Those that stand on top first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,16 @@ def printed(key: str, actor: str, place: int | None = None) -> str:
     """What the paper prints of a model: of this one if it is there, else from the least to the most."""
     models = [one for one in paper()["models"] if key in one]
     values = {one["file"]: one[key] if place is None else one[key][place] for one in models}
+    return _own_or_range(values, actor)
+
+
+def _spread(actor: str, key: str) -> str:
+    """Likewise of models of inference: means over seeds."""
+    found = {row.folder: getattr(row, key) for row in paper_rows()}
+    return _own_or_range({name: one.mean for name, one in found.items() if one is not None}, actor)
+
+
+def _own_or_range(values: Mapping[str, float], actor: str) -> str:
     own = values.get(actor.rpartition("/")[2].lower())
     if own is not None:
         return f"{own:.1f}"
@@ -129,9 +145,9 @@ def _nli(reader: LogReader, run: str, actor: str) -> Part | None:
         return None
     found = nli_measures(records)
     lines = (
-        share_line("em", found.em, "15.8–43.6"),
-        share_line("f1", found.f1, "62.2–72.5"),
-        share_line("group_em", found.group_em, "0.9–37.8"),
+        share_line("em", found.em, _spread(actor, "em")),
+        share_line("f1", found.f1, _spread(actor, "f1")),
+        share_line("group_em", found.group_em, _spread(actor, "group_em")),
         *(share_line(f"f1_{label}", found.f1_by_label[label]) for label in LABELS),
     )
     return Part("nli", lines, {"items": found.n, "empty_sets": found.empty})
@@ -143,10 +159,7 @@ def _crowd(reader: LogReader, run: str, actor: str) -> Part | None:
         return None
     found = crowd_measures(records)
     said: Mapping[str, Any] = paper()["crowd"]
-    lines = (
-        *(kappa_line(name, getattr(found, name), _number(said.get(name), 2)) for name in _CROWD_KAPPAS),
-        *(share_line(name, getattr(found, name), _number(said.get(name), 1)) for name in _CROWD_SHARES),
-    )
+    lines = tuple(_crowd_line(name, getattr(found, name), said.get(name)) for name in _CROWD)
     votes = sum(size * rows for size, rows in found.workers.items())
     counts = {"rows": found.rows, "votes": votes, "readings": found.readings, "left_out": found.left_out}
     return Part("crowd", lines, {**counts, "three_readings": found.three_readings})
@@ -189,9 +202,9 @@ def _claim(reader: LogReader, run: str, actor: str) -> Part | None:
     if not records:
         return None
     found = claim_measures(records)
-    said = paper()["claims"]
     lines = tuple(
-        share_line(name, getattr(found, name), _number(said[name], 1)) for name in ("precision", "recall")
+        share_line(name, getattr(found, name), _number(100 * CLAIMS[name], 1))
+        for name in ("precision", "recall")
     )
     counts = {
         "claims": len(records),
@@ -200,6 +213,12 @@ def _claim(reader: LogReader, run: str, actor: str) -> Part | None:
         "unscored": found.unscored,
     }
     return Part("claim", lines, counts)
+
+
+def _crowd_line(name: str, value: Interval | None, printed: float | None) -> Line:
+    beyond_chance = name.startswith(("kappa", "alpha"))
+    said = _number(printed, 2 if beyond_chance else 1)
+    return kappa_line(name, value, said) if beyond_chance else share_line(name, value, said)
 
 
 def _number(value: float | None, digits: int) -> str:

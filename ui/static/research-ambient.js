@@ -218,7 +218,7 @@ window.askbackJudging = (() => {
       if (event.target.matches?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) return false;
       const pressed = event.key.toLowerCase();
       const control = { l: "[data-act=ra-take-all][data-side=left]", r: "[data-act=ra-take-all][data-side=right]", a: "[data-act=ra-add]", u: "[data-undo]" }[pressed];
-      const found = this.one(control || (/^[1-9a-z]$/.test(pressed) ? `form[data-form=judge] [data-key="${pressed}"]` : null) || "[data-no-such]");
+      const found = (control && this.one(control)) || (/^[1-9a-z]$/.test(pressed) && this.one(`form[data-form=judge] [data-key="${pressed}"]`));
       if (!found || found.disabled || found.closest("[hidden]")) return false;
       event.preventDefault();
       found.click();
