@@ -1,0 +1,86 @@
+"""Marks of what fact-checks complain about: logged under a name, one reviewer's apart from another's."""
+
+from typing import Any
+
+import pytest
+
+from logs.rows import Ending, Episode, Run, Turn
+from simulator.ambient.claim_marks import mark_claim, marked_claims, records_marked_by
+from simulator.ambient.claims import claim_measures
+from simulator.ambient.items import ClaimItem
+from simulator.ambient.rows import item_row
+from simulator.errors import InputError
+
+RUN = "claims"
+SHARES = {"c1": 0.05, "c2": 0.4, "c3": 0.3}
+
+
+@pytest.fixture
+def keys(desk: Any) -> dict[str, str]:
+    """Three claims, two of which are flagged."""
+    desk.put(Run(id=RUN, benchmark="ambient", setup="L2L", seed=0, config={}))
+    made = {}
+    for id, share in SHARES.items():
+        item = item_row(ClaimItem(id=id, claim=f"Claim {id}.", cleaned=f"Claim {id}.", marks="f"))
+        made[id] = item.hash
+        table = {"contradiction": 0.01, "entailment": 0.9, "neutral": share}
+        paraphrase = {"text": f"{id} in other words", "probabilities": table, "score": share}
+        payload = {"kind": "claim", "paraphrases": [paraphrase], "score": share, "flagged": share > 0.2}
+        seats = {"annotator": "some/model"}
+        desk.put(
+            item,
+            Episode(
+                id=f"{RUN}/{id}",
+                run_id=RUN,
+                item_hash=item.hash,
+                language="en",
+                seats=seats,
+                seed=0,
+                repeat=0,
+            ),
+            Turn(episode_id=f"{RUN}/{id}", number=0, seat="annotator", text="", payload=payload),
+            Ending(episode_id=f"{RUN}/{id}", status="completed"),
+        )
+    return made
+
+
+def test_the_flagged_come_first(desk: Any, keys: dict[str, str]) -> None:
+    found = marked_claims(desk.reader, RUN)
+    assert [(one.record.id, one.flagged) for one in found] == [("c2", True), ("c3", True), ("c1", False)]
+    assert [one.key for one in found] == [keys["c2"], keys["c3"], keys["c1"]]
+    assert all(one.marks == {} for one in found)
+
+
+def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: dict[str, str]) -> None:
+    for who, id, marks, number in (
+        ("ann", "c2", "f", 0),
+        ("ann", "c2", "a", 1),
+        ("ann", "c3", "f", 2),
+        ("bo", "c1", "fa", 3),
+    ):
+        desk.judge(
+            mark_claim(desk.reader, RUN, keys[id], who, marks, submission=str(number), note=f"n{number}")
+        )
+    found = marked_claims(desk.reader, RUN)
+    ann = {one.id: one for one in records_marked_by(found, "ann")}
+    assert (ann["c2"].marks, ann["c2"].notes) == (frozenset("a"), "n1")
+    assert (ann["c1"].marks, ann["c1"].notes) == (None, "")
+    measured = claim_measures(tuple(ann.values()))
+    assert (measured.n, measured.flagged, measured.ambiguous, measured.unmarked) == (2, 2, 1, 1)
+    assert measured.precision is not None and measured.precision.value == 0.5
+    assert measured.recall is not None and measured.recall.value == 1.0
+    assert {one.id: one.marks for one in records_marked_by(found, "bo")}["c1"] == frozenset("af")
+    assert all(one.marks is None for one in records_marked_by(found, "cy"))
+
+
+def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
+    for key, who, marks, said in (
+        ("nowhere", "ann", "a", "no claim"),
+        (keys["c1"], " ", "a", "Say who"),
+        (keys["c1"], "ann", "", "Say what"),
+        (keys["c1"], "ann", "ax", "no mark"),
+    ):
+        with pytest.raises(InputError, match=said):
+            mark_claim(desk.reader, RUN, key, who, marks, submission="1")
+    with pytest.raises(InputError, match="run the task claim"):
+        marked_claims(desk.reader, "linguists")

@@ -1,0 +1,207 @@
+"""AmbiEnt for researchers: pages of runs, their episodes, what people said, the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from markup import checked, words
+from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
+
+from logs import LogReader, LogWriter
+from simulator.ambient.consolidation import Flow
+from simulator.ambient.crowd import crowd_measures
+from simulator.ambient.data import load_examples
+from simulator.ambient.statistics import label_sets
+from simulator.ambient.trial_log import crowd_records, true_false_records
+from simulator.ambient.true_false import true_false_measures
+from ui.i18n import strings
+from ui.research.address import Address
+from ui.research.ambient_flow import drawing
+from ui.research.ambient_measures import printed
+from ui.research.ambient_run import Kept
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+    """A log with `RUNS`; tests read it only."""
+    path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        fill(writer, reader)
+        yield Calls(Desk(reader), writer)
+
+
+def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    assert "research." not in words(answer)
+    assert "cannot be shown" not in words(answer)
+    return answer
+
+
+def listed(answer: dict[str, Any]) -> int:
+    return len(re.findall("<li><a href=", answer["html"]))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: str) -> None:
+    assert "ra-counts" in page(log, f"run={run}", language=language)["html"]
+    episodes = page(log, f"run={run}&tab=dialogues", language=language)
+    every = log.desk.reader.episodes(run)
+    assert listed(episodes) == len(every)
+    for one in every[:2]:
+        shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
+        assert "rs-dialogue-head" in shown["html"]
+        assert SECRET not in shown["html"]
+
+
+def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
+    found = true_false_measures(true_false_records(log.desk.reader, ["true-false"]))
+    said = words(page(log, "run=true-false"))
+    for one in (found.accuracy, *found.by_template, found.all_four):
+        assert one is not None
+        assert f"{100 * one.value:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" in said
+    assert f"Statements {found.statements}" in said
+    assert "paper: 49.6–63.0" in said
+
+
+def test_the_paper_s_figure_is_that_of_the_same_model() -> None:
+    assert printed("edit_f1", "openai/gpt-4") == "18.0"
+    assert printed("templates", "davinci", 2) == "45.0"
+    assert printed("ranking", "offline/random") == "68.9–81.0"
+    assert printed("no_such_measure", "davinci") == ""
+
+
+def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Calls) -> None:
+    (first, *_) = log.desk.reader.episodes("generate")
+    shown = page(log, f"run=generate&tab=dialogues&episode={first.id}")
+    turn = log.desk.reader.turns(first.id)[0]
+    said = words(shown)
+    assert "Given the context alone, is this claim true" in said
+    assert re.sub(r"\s+", " ", turn.text) in said
+    assert said.count("1.000") == len(turn.payload["rewrites"])
+    assert "<ins>" in shown["html"] and "<del>" in shown["html"]
+
+
+def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Calls) -> None:
+    (first, *_) = log.desk.reader.episodes("continue")
+    shown = page(log, f"run=continue&tab=dialogues&episode={first.id}")
+    traces = shown["figures"]["log-odds"]["data"]
+    assert [sum(trace["y"]) for trace in traces] == [6] * len(traces)
+    assert traces[-1]["name"] == "distractor"
+
+
+def test_every_vote_is_told_item_by_item(log: Calls) -> None:
+    records = crowd_records(log.desk.reader, [CROWD])
+    answer = page(log, f"run={CROWD}&tab=study")
+    bars = re.findall(r'class="ra-votes"[^>]*aria-label="([^"]+)"', answer["html"])
+    assert len(bars) == sum(1 + len(one.interpretations) for one in records)
+    for one, bar in zip(records, bars[:: 1 + len(records[0].interpretations)], strict=True):
+        counts = dict(part.rsplit(" ", 1) for part in re.split(r",\s*", re.sub(r"\s+", " ", bar).strip()))
+        assert counts["Neutral"] == str(one.original.count("neutral"))
+    assert words(answer).count("3 of 3") == 1 + len(records) - 1
+    found = crowd_measures(records, "strict").agreement
+    assert found is not None
+    assert f"{100 * found.value:.1f}" in words(answer)
+
+
+def test_annotators_have_their_statistics(log: Calls) -> None:
+    said = words(page(log, f"run={LINGUISTS}&tab=study"))
+    assert said.count("16.7 %") == 1
+    assert "100.0 %" in said
+
+
+@pytest.mark.parametrize(
+    ("filters", "most"), [("outcome=right", 6), ("outcome=wrong", 0), ("text=no-such-text", 0), ("set=EN", 3)]
+)
+def test_episodes_are_filtered(log: Calls, filters: str, most: int) -> None:
+    answer = page(log, f"run=generate&tab=dialogues&{filters}")
+    assert listed(answer) <= most
+    assert f"{listed(answer)} of 6" in words(answer)
+
+
+def test_a_run_is_read_again_only_when_it_has_changed(log: Calls) -> None:
+    kept, made = Kept(log.desk.reader), []
+    for _ in range(2):
+        assert kept.once("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
+    kept.once("x", "nli", lambda: made.append(1))
+    assert len(made) == 2
+
+
+# ---- data
+
+
+def test_the_diagram_counts_every_annotated_example(log: Calls) -> None:
+    counts = label_sets([one for one in load_examples() if one.labels])
+    answer = page(log, path="/research/ambient")
+    (told, *_) = re.findall(r"<desc>([^<]+)</desc>", answer["html"])
+    numbers = [int(one) for one in re.findall(r" (\d+)(?:;|$)", told)]
+    assert sorted(numbers) == sorted(counts.values())
+
+
+def test_examples_are_found_by_labels_kind_and_words(log: Calls) -> None:
+    every = load_examples()
+    wanted = [one for one in every if one.labels == {"entailment", "neutral"}]
+    answer = page(log, "set=EN", path="/research/ambient")
+    assert f"{len(wanted)} of {len(every)} examples" in words(answer)
+    kind = next(one.categories[0] for one in every if one.categories)
+    some = [one for one in every if kind in one.categories]
+    assert f"{len(some)} of {len(every)} examples" in words(
+        page(log, f"kind={kind}", path="/research/ambient")
+    )
+    shown = page(log, f"item={wanted[0].id}", path="/research/ambient")
+    assert shown["html"].count('class="ra-reading ') == len(wanted[0].disambiguations)
+    assert wanted[0].premise.split()[0] in words(shown)
+
+
+def test_data_that_are_not_there_are_said(log: Calls) -> None:
+    for path in ("/research/ambient", "/research/categories"):
+        assert "neither" in words(page(log, "data=nowhere", path=path))
+
+
+# ---- the flow
+
+
+def test_bars_and_bands_of_the_flow_are_as_high_as_their_counts() -> None:
+    counts = Flow(generated=40, annotated=30, dropped=6, due=10, discuss=2, discarded=4, validated=8)
+    made = drawing(strings("en"), counts)
+    heights = {node.name: node.height for node in made.nodes}
+    unit = heights["generated"] / 40
+    assert heights["kept"] == pytest.approx(24 * unit, abs=0.1)
+    assert heights["validated"] == pytest.approx(8 * unit, abs=0.1)
+    assert sum(node.count for node in made.nodes[-4:]) == 24
+    assert [band.to for band in made.bands] == [
+        *("annotated", "waiting", "kept", "dropped"),
+        *("validated", "due", "discuss", "discarded"),
+    ]
+    columns: dict[float, list[Any]] = {}
+    for node in made.nodes:
+        columns.setdefault(node.x, []).append(node)
+    for some in columns.values():
+        assert all(one.y + one.height < two.y for one, two in pairwise(some))
+    assert "generated" not in made.said and "given to linguists 40" in made.said
+
+
+def test_an_empty_flow_can_be_drawn() -> None:
+    made = drawing(
+        strings("zh"), Flow(generated=0, annotated=0, dropped=0, due=0, discuss=0, discarded=0, validated=0)
+    )
+    assert made.bands == ()
+    assert len(made.nodes) == 9
+
+
+def test_addresses_of_the_new_places() -> None:
+    at = Address.read("/research/consolidate", "run=r&reviewer=val&raters=2&set=EN&kind=scopal&split=dev")
+    assert (at.path, at.raters, at.set, at.kind, at.split) == (
+        "/research/consolidate",
+        "2",
+        "EN",
+        "scopal",
+        "dev",
+    )
+    assert Address.read(at.path, at.query) == at

@@ -1,0 +1,304 @@
+"""What researchers say of AmbiEnt's examples: checked, logged, blind, exported."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from markup import checked, words
+from pairs import LINGUISTS, claim_items, load_claims, paraphrases, people, play
+
+from logs import LogReader, LogWriter
+from simulator.ambient.data import load_examples
+from simulator.ambient.files.categories import read_categories_file
+from simulator.ambient.files.crowd import read_crowd
+from simulator.ambient.files.linguists import read_linguists
+from simulator.seats import ScriptSeat
+from ui.research.ambient_routes import add_ambient_routes
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+DESK = "/research/consolidate"
+DATA = f"run:{LINGUISTS}"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with linguists and claims."""
+    path = tmp_path_factory.mktemp("pairs") / "log.sqlite"
+
+    async def claims(writer: LogWriter) -> None:
+        items = claim_items(load_claims())[:3]
+        shares = iter((0.45, 0.3, 0.05))
+        await play(writer, "claims", items, lambda item: ScriptSeat(paraphrases(item, next(shares))))
+
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        asyncio.run(people(writer, reader))
+        asyncio.run(claims(writer))
+        writer.flush()
+    return path
+
+
+@pytest.fixture
+def calls(made: Path, tmp_path: Path) -> Iterator[Calls]:
+    """On a copy of it."""
+    path = tmp_path / "log.sqlite"
+    path.write_bytes(made.read_bytes())
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield Calls(Desk(reader), writer)
+
+
+def page(calls: Calls, path: str, query: str, language: str = "en") -> dict[str, Any]:
+    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    assert "research." not in words(answer)
+    return answer
+
+
+def data(answer: dict[str, Any], name: str) -> str:
+    found = re.search(rf'data-{name}="([^"]*)"', answer["html"])
+    return html.unescape(found[1]) if found else ""
+
+
+def query(validator: str, raters: int = 1, **more: str) -> str:
+    rest = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"run={LINGUISTS}&reviewer={validator}&raters={raters}{rest}"
+
+
+def judge(
+    calls: Calls, path: str, asked: str, what: str, item: str, form: dict[str, Any], **more: Any
+) -> Any:
+    call = {"path": path, "query": asked, "what": what, "item": item, "form": form}
+    key = re.sub(r"[^\w-]", "-", f"{asked}-{item}")[-60:]
+    return calls.judge({**call, "key": key, **more})
+
+
+def careful(answer: dict[str, Any]) -> dict[str, Any]:
+    """The form of the linguist who wrote rewrites."""
+    said = [json.loads(html.unescape(one)) for one in re.findall(r'data-form-of="([^"]*)"', answer["html"])]
+    assert len(said) == 2
+    return next(one for one in said if one["rewrites"])
+
+
+def consolidate(calls: Calls, validator: str, form: dict[str, Any] | None = None, raters: int = 1) -> int:
+    """All that waits for a validator; how many."""
+    answer, number = page(calls, DESK, query(validator, raters)), 0
+    while key := data(answer, "item"):
+        said = form or careful(answer)
+        answer = judge(
+            calls, DESK, query(validator, raters), "consolidation", key, said, key=f"{validator}-{number:08}"
+        )
+        assert answer["saved"], answer
+        number += 1
+    return number
+
+
+def test_both_annotations_stand_side_by_side_without_names(calls: Calls) -> None:
+    for language in ("en", "zh"):
+        answer = page(calls, DESK, query("val"), language)
+        assert answer["html"].count("data-voice=") == 2
+        assert answer["html"].count('data-act="ra-take"') == 2
+        assert "<ins>" in answer["html"]
+        people_of_run = {one.participant_id for one in calls.desk.reader.episodes(LINGUISTS)}
+        assert all(str(one) not in answer["html"] for one in people_of_run)
+        assert "&lt;b&gt;I think" in answer["html"]
+
+
+def test_a_form_that_breaks_rules_is_told_at_its_fields_and_not_saved(calls: Calls) -> None:
+    answer = page(calls, DESK, query("val"))
+    key, good = data(answer, "item"), careful(answer)
+    empty = judge(calls, DESK, query("val"), "consolidation", key, {"labels": [], "rewrites": []})
+    assert not empty["saved"] and list(empty["places"]) == ["labels"] and "html" not in empty
+    one = {**good, "rewrites": good["rewrites"][:1]}
+    said = judge(calls, DESK, query("val"), "consolidation", key, one)["places"]
+    assert "There is no rewrite for" in said["labels"][0]
+    lacking = {**good, "labels": good["labels"][:1]}
+    assert judge(calls, DESK, query("val"), "consolidation", key, lacking)["places"]["rewrites"]
+    blank = [{**good["rewrites"][0], "premise": " "}, *good["rewrites"][1:]]
+    assert (
+        "card-0-premise"
+        in judge(calls, DESK, query("val"), "consolidation", key, {**good, "rewrites": blank})["places"]
+    )
+    assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "change"),
+    [
+        (query("a b"), {}),
+        (query(""), {}),
+        (query("val"), {"item": "nowhere"}),
+        (query("val"), {"form": {"labels": "neutral"}}),
+        (query("val"), {"form": {"labels": ["maybe"]}}),
+        (query("val"), {"form": {"labels": ["neutral"], "checklist": ["unheard_of"]}}),
+        (query("val"), {"form": {"labels": ["neutral"], "comment": "x" * 5000}}),
+        (query("val"), {"decides": True}),
+        (query("val"), {"key": "short"}),
+        (query("val"), {"what": "rumour"}),
+        ("run=nowhere&reviewer=val", {}),
+    ],
+)
+def test_a_false_call_is_refused(calls: Calls, asked: str, change: dict[str, Any]) -> None:
+    key = data(page(calls, DESK, query("val")), "item")
+    call = {"path": DESK, "query": asked, "what": "consolidation", "item": key, "key": "a-key-of-mine"}
+    answer = calls.judge({**call, "form": {"labels": ["neutral"], "rewrites": []}, **change})
+    assert not answer["saved"]
+    assert answer["problem"]
+    assert calls.desk.reader.judgments(kind="ambient.consolidation") == []
+
+
+def test_the_same_form_sent_twice_counts_once(calls: Calls) -> None:
+    key = data(page(calls, DESK, query("val")), "item")
+    for _ in range(3):
+        form = {"labels": ["neutral"], "rewrites": [], "checklist": ["vagueness"]}
+        answer = judge(calls, DESK, query("val"), "consolidation", key, form, key="one-and-the-same")
+        assert answer["saved"]
+        assert data(answer, "item") not in ("", key)
+    (row,) = calls.desk.reader.judgments(kind="ambient.consolidation")
+    assert (row.annotator, row.item_hash, row.value["checklist"]) == ("val", key, ["vagueness"])
+    again = page(calls, DESK, query("val", item=key))
+    assert json.loads(data(again, "filled"))["checklist"] == ["vagueness"]
+    assert "You have consolidated this one" in words(again)
+
+
+def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
+    key = data(page(calls, DESK, query("val", 2)), "item")
+    secret = {"discard": "offensive", "labels": [], "rewrites": [], "comment": "a word of val"}
+    assert judge(calls, DESK, query("val", 2), "consolidation", key, secret)["saved"]
+    for asked in (
+        query("wu", 2),
+        query("wu", 2, item=key),
+        query("wu", 2, tab="agreement"),
+        query("wu", 2, tab="decide"),
+    ):
+        answer = page(calls, DESK, asked)
+        assert "a word of val" not in answer["html"]
+        assert "Validator val" not in answer["html"]
+        assert "offensive" not in words(answer).replace("offensive The pair could hurt", "")
+    assert data(page(calls, DESK, query("wu", 2, item=key)), "filled") == ""
+    said = {"labels": ["neutral"], "rewrites": []}
+    assert judge(calls, DESK, query("wu", 2), "consolidation", key, said)["saved"]
+    assert "discarded: offensive" in words(page(calls, DESK, query("wu", 2, tab="agreement")))
+    decide = page(calls, DESK, query("wu", 2, tab="decide", item=key))
+    assert "Validator val" in words(decide) and data(decide, "decides") == "true"
+    last = judge(
+        calls,
+        DESK,
+        query("wu", 2, tab="decide"),
+        "consolidation",
+        key,
+        said,
+        decides=True,
+        key="to-decide-it",
+    )
+    assert last["saved"]
+    assert "There is nothing to decide" in words(last)
+
+
+def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: Path) -> None:
+    app = FastAPI()
+    add_ambient_routes(app, calls.desk.reader)
+    client = TestClient(app)
+    address = f"/research/download/ambient/consolidated.jsonl?run={LINGUISTS}"
+    assert client.get(address).status_code == 404
+    assert consolidate(calls, "val") == 5
+    flow = page(calls, DESK, f"run={LINGUISTS}&tab=flow")
+    assert "in the dataset 5" in flow["html"] and "discarded by a linguist 1" in flow["html"]
+    path = tmp_path / "consolidated.jsonl"
+    path.write_bytes(client.get(address).content)
+    examples = load_examples(path)
+    known = {one.id: one for one in load_examples()}
+    assert len(examples) == 5
+    for one in examples:
+        assert one.labels == known[one.id].labels
+        assert set(one.disambiguations) == set(known[one.id].disambiguations)
+    linguists = tmp_path / "linguists.jsonl"
+    linguists.write_bytes(client.get(f"/research/download/ambient/linguists.jsonl?run={LINGUISTS}").content)
+    read = read_linguists(linguists)
+    assert not read.faults and len(read.rows) == 6
+    votes = tmp_path / "votes.jsonl"
+    votes.write_bytes(client.get("/research/download/ambient/votes.jsonl?run=study-crowd-test").content)
+    assert len(read_crowd(votes).rows) == 3
+    for wrong in ("votes.jsonl?run=claims", "secrets.jsonl", "linguists.jsonl?run=nowhere"):
+        assert client.get(f"/research/download/ambient/{wrong}").status_code == 404
+
+
+def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
+    assert "Agreement needs two validators" in words(page(calls, DESK, f"run={LINGUISTS}&tab=agreement"))
+    consolidate(calls, "val", raters=2)
+    consolidate(calls, "wu", {"labels": ["neutral"], "rewrites": []}, raters=2)
+    answer = page(calls, DESK, f"run={LINGUISTS}&tab=agreement&raters=2")
+    said = words(answer)
+    assert "5 examples that 2 validators have seen" in said
+    assert all(number in said for number in ("0.62", "0.65", "0.44"))
+    assert answer["html"].count('class="ra-differing-pair"') == 5
+
+
+# ---- kinds and claims
+
+
+def sort(calls: Calls, who: str, item: str, form: dict[str, Any], **more: Any) -> Any:
+    asked = f"data={DATA}&reviewer={who}{more.pop('rest', '')}"
+    return judge(calls, "/research/categories", asked, "category", item, form, **more)
+
+
+def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> None:
+    consolidate(calls, "val")
+    asked = f"data={DATA}&reviewer=cat"
+    first = page(calls, "/research/categories", asked)
+    assert words(first).count("One kind for each ambiguity") == 1
+    assert len(re.findall(r'name="categories"', first["html"])) == 7
+    item = data(first, "item")
+    assert not sort(calls, "cat", item, {"categories": []}, key="nothing-ticked")["saved"]
+    assert sort(calls, "cat", item, {"categories": ["pragmatic", "lexical"], "several": "one"})["saved"]
+    other = page(calls, "/research/categories", f"data={DATA}&reviewer=dog&item={item}")
+    assert data(other, "filled") == "" and "What annotators said" not in words(other)
+    assert sort(calls, "dog", item, {"categories": ["scopal"], "comment": "surely"})["saved"]
+    third = page(calls, "/research/categories", f"data={DATA}&reviewer=elk&tab=decide")
+    assert "What annotators said" in words(third) and "surely" in words(third)
+    assert sort(calls, "elk", item, {"categories": ["lexical", "scopal"]}, rest="&tab=decide", decides=True)[
+        "saved"
+    ]
+    stored = [one.value["categories"] for one in calls.desk.reader.judgments(kind="ambient.category")]
+    assert stored == [["lexical"], ["scopal"], ["lexical", "scopal"]]
+    app = FastAPI()
+    add_ambient_routes(app, calls.desk.reader)
+    path = tmp_path / "categories.jsonl"
+    path.write_bytes(TestClient(app).get(f"/research/download/ambient/categories.jsonl?data={DATA}").content)
+    (row,) = read_categories_file(path).rows
+    assert row.categories == ("lexical", "scopal")
+    for language in ("en", "zh"):
+        page(calls, "/research/categories", f"data={DATA}&tab=agreement", language)
+
+
+def test_claims_are_marked_by_each_reviewer_for_themselves(calls: Calls) -> None:
+    asked = "run=claims&reviewer=rev"
+    answer = page(calls, "/research/claims", asked)
+    assert "undefined" in words(answer)
+    assert answer["html"].count("ra-above") >= 2
+    item = data(answer, "item")
+    assert not judge(calls, "/research/claims", asked, "claim", item, {"marks": ["x"]}, key="a-wrong-mark")[
+        "saved"
+    ]
+    assert not judge(calls, "/research/claims", asked, "claim", item, {"marks": []}, key="no-mark-at-all")[
+        "saved"
+    ]
+    after = judge(calls, "/research/claims", asked, "claim", item, {"marks": ["a"], "comment": "which fee?"})
+    assert after["saved"]
+    assert "1 of 3 marked" in words(after) and "100.0" in words(after)
+    assert json.loads(data(page(calls, "/research/claims", f"{asked}&item={item}"), "filled")) == {
+        "marks": ["a"],
+        "comment": "which fee?",
+    }
+    blind = page(calls, "/research/claims", f"run=claims&reviewer=other&item={item}")
+    assert data(blind, "filled") == "" and "0 of 3 marked" in words(blind)
+    for outcome, found in (("flagged", 2), ("not_flagged", 1), ("marked", 1), ("not_marked", 2)):
+        shown = page(calls, "/research/claims", f"{asked}&outcome={outcome}")
+        assert f"{found} of 3 claims" in words(shown)
