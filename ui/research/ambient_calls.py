@@ -83,7 +83,8 @@ def judged(
         _SAVE[asked.what](visit, reader, writer, asked)
         return {"saved": True}, _next_page(visit, reader, asked)
     except FormProblems as error:
-        return {"saved": False, "problem": "", "places": complaints(visit.t, error.problems)}, None
+        places = complaints(visit.t, error.problems)
+        return {"saved": False, "problem": visit.t("research.ambient.mend"), "places": places}, None
     except (AskbackError, LogError) as error:
         log.warning("a form was not saved: %s", error)
         return {"saved": False, "problem": str(error)}, None

@@ -258,6 +258,7 @@ window.askbackJudging = (() => {
       this.judgingNow = false;
       if (!answer?.saved) {
         this.saving("unsaved", answer?.problem);
+        if (answer?.places) this.one("[data-save]").textContent = answer.problem;
         this.judgeProblem(answer?.places || (answer?.problem ? { form: [answer.problem] } : {}));
         return;
       }
