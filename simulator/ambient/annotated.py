@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from logs import LogReader
 from simulator.ambient.annotation_rules import read_annotation
@@ -17,6 +18,11 @@ from simulator.errors import InputError
 
 NEEDED: Final = 2
 """Annotations that an example needs before anybody consolidates it."""
+
+# Validators ask for the same run after every form of theirs, and reading thousands of episodes takes seconds.
+_KEPT: Final[WeakKeyDictionary[LogReader, dict[str, tuple[tuple[int, ...], dict[str, Annotated]]]]] = (
+    WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +72,27 @@ def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
         InputError: if the run has no such examples.
         NotInLog: if there is no such run.
     """
+    state = _state(reader, reader.run(run_id).id)
+    kept = _KEPT.setdefault(reader, {})
+    if run_id not in kept or kept[run_id][0] != state:
+        kept[run_id] = (state, _read(reader, run_id))
+    return dict(kept[run_id][1])
+
+
+def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
+    """What is another as soon as a form has come or gone: forms count once their episode has ended."""
+    with reader.connection() as connection:
+        counts = connection.execute(
+            "SELECT count(*), (SELECT count(*) FROM endings WHERE episode_id IN "
+            "(SELECT id FROM episodes WHERE run_id = :run)) FROM episodes WHERE run_id = :run",
+            {"run": run_id},
+        ).fetchone()
+    return *map(int, counts), len(reader.erased_participants())
+
+
+def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
     found: dict[str, Annotated] = {}
-    for row in reader.items(reader.run(run_id).id):
+    for row in reader.items(run_id):
         item = item_from_row(row) if row.benchmark == BENCHMARK else None
         if isinstance(item, AnnotateItem):
             found[row.hash] = Annotated(key=row.hash, example=item.example)
