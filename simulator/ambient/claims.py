@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from personas.templates import Rendered, render
+from simulator.ambient.intervals import share_interval
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.predict import sigmoid
 from simulator.ambient.records import ClaimRecord, Paraphrase
-from simulator.stats import Interval, wilson
+from simulator.stats import Interval
 
 THRESHOLD: Final = sigmoid(-1.97)
 """The median logit threshold of multi-label WANLI (Table 11) as a probability."""
@@ -47,7 +48,7 @@ class ClaimMeasures:
         unscored: marked claims without any paraphrase; they are never flagged.
         flagged: claims whose score is above the threshold.
         ambiguous: claims marked ``a``.
-        precision: share of the flagged that are marked ``a`` (Wilson interval); None if none is flagged.
+        precision: share of the flagged that are marked ``a`` (bootstrap over claims); None if none is flagged.
         recall: share of those marked ``a`` that are flagged; None if there are none.
     """
 
@@ -137,18 +138,17 @@ def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD)
         threshold: a probability; a claim is flagged above it.
     """
     marked = [record for record in records if record.marks is not None]
-    given = [record for record in marked if flagged(record, threshold)]
-    wanted = [record for record in marked if _ambiguous(record)]
-    hits = sum(_ambiguous(record) for record in given)
+    given = [flagged(record, threshold) for record in marked]
+    wanted = [_ambiguous(record) for record in marked]
     return ClaimMeasures(
         n=len(marked),
         unmarked=len(records) - len(marked),
         unscored=sum(not record.paraphrases for record in marked),
-        flagged=len(given),
-        ambiguous=len(wanted),
+        flagged=sum(given),
+        ambiguous=sum(wanted),
         threshold=threshold,
-        precision=wilson(hits, len(given)) if given else None,
-        recall=wilson(hits, len(wanted)) if wanted else None,
+        precision=share_interval(wanted, given),
+        recall=share_interval(given, wanted),
     )
 
 

@@ -87,7 +87,7 @@ def score_ambient_claims(
 
 
 def measures_table(measures: ClaimMeasures) -> Table:
-    """Precision and recall for ambiguity with Wilson intervals, and what the paper prints."""
+    """Precision and recall for ambiguity with intervals, and what the paper prints."""
     columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1, 100)]
     rows: list[list[Cell]] = [
         ["precision", measures.precision, PAPER["precision"]],

@@ -34,3 +34,25 @@ def clustered_interval(
     if not values and not items:
         return None
     return cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
+
+
+def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:
+    """The mean of those items that count; all items are resampled, so how many count varies, too.
+
+    Args:
+        values: one per item.
+        counted: whether it counts; `Interval.n` is how many do.
+        seed: of the resampling.
+
+    Returns:
+        None if none counts.
+
+    Raises:
+        ValueError: if the lengths differ.
+    """
+    if not any(counted):
+        return None
+    found = cluster_bootstrap(
+        values, range(len(values)), weights=[float(one) for one in counted], seed=seed, resamples=RESAMPLES
+    )
+    return found._replace(n=sum(counted))

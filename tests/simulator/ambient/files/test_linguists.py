@@ -64,7 +64,8 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
     assert read.rows[3].discarded == {"CD": "not_fluent"}
     write_linguists(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(
-        json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in (ROW, ONE, THREE, GONE, BOTH, BLANK)
+        json.dumps(row, separators=(",", ":")).encode() + b"\n"
+        for row in (ROW, ONE, THREE, GONE, BOTH, BLANK)
     )
 
 
