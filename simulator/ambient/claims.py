@@ -48,7 +48,7 @@ class ClaimMeasures:
         unscored: marked claims without any paraphrase; they are never flagged.
         flagged: claims whose score is above the threshold.
         ambiguous: claims marked ``a``.
-        precision: share of the flagged that are marked ``a`` (bootstrap over claims); None if none is flagged.
+        precision: share of the flagged that are marked ``a`` (claims resampled); None if none is flagged.
         recall: share of those marked ``a`` that are flagged; None if there are none.
     """
 
