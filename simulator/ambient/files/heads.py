@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 SUFFIXES: Final = (".jsonl", ".json", ".csv")
-# Enough for a good row after some bad ones.
-_ROWS: Final = 20
+# Enough for more good rows than bad ones.
+_ROWS: Final = 200
 _HEAD: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from simulator.ambient.files.crowd import read_crowd
 from simulator.ambient.files.dataset import is_dataset, read_dataset
 from simulator.ambient.files.distractors import is_distractors, read_distractors
 from simulator.ambient.files.edit_f1_cases import read_edit_cases
-from simulator.ambient.files.heads import any_row, files_below, head_of
+from simulator.ambient.files.heads import files_below, head_of
 from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.files.nli import read_logits, read_predictions, read_seed
 from simulator.ambient.files.results import read_continuations, read_generation, read_true_false
@@ -41,9 +42,14 @@ class Kind:
 
 
 def kind_of(path: Path) -> Kind | None:
-    """The kind of a file; None if it is none of AmbiEnt's, or cannot be read."""
+    """What most of a file's first rows are; None if it is none of AmbiEnt's, or cannot be read.
+
+    A row that lacks a field may look like one of another kind, so that one row alone tells nothing.
+    """
     head = head_of(path)
-    return next((kind for kind in KINDS if any_row(kind.is_of, head)), None)
+    rows = Counter(next((kind.name for kind in KINDS if kind.is_of(row)), "") for row in head)
+    best = max(KINDS, key=lambda kind: rows[kind.name])
+    return best if rows[best.name] else None
 
 
 def files_of(path: Path) -> dict[Path, Kind]:
@@ -100,4 +106,4 @@ KINDS: Final[tuple[Kind, ...]] = (
         read_edit_cases,
     ),
 )
-"""The first that fits is it."""
+"""A row is of the first that fits."""

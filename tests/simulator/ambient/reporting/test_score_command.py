@@ -220,6 +220,17 @@ def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) 
     assert f"{path}:9: is not JSON" in told
 
 
+def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path, call: Call) -> None:
+    rows = [predicted(id, "neutral", "neutral") for id in range(60)]
+    for damaged in rows[:25]:
+        del damaged["prediction"]
+    path = lines(tmp_path / "m" / "predictions.jsonl", rows)
+    found = json.loads(call("score", path, "--json").stdout)
+    assert list(found) == ["nli", "faults", "unreadable"]
+    assert found["nli"]["results"]["rows"] == 35
+    assert len(found["faults"]) == 25
+
+
 def test_a_file_that_cannot_be_read_makes_the_exit_code_1(tmp_path: Path, call: Call) -> None:
     good = lines(tmp_path / "m.jsonl", statements(1, [True] * 4, READINGS["neutral"]))
     other = lines(tmp_path / "other.jsonl", [{"what": "ever"}])
