@@ -159,9 +159,11 @@ def _prediction(row: Row) -> bool | None:
 
 def _continuation(row: Row) -> ContinuationRecord:
     options = row.object("options")
-    names = list(options.data)
-    if DISTRACTOR not in names or len(names) < 2:
-        raise row.wrong("options", f"should be a distractor, {DISTRACTOR}, and at least one rewrite")
+    names = [*(f"y{place}" for place in range(len(options.data) - 1)), DISTRACTOR]
+    if len(names) < 2 or options.data.keys() != set(names):
+        called = ", ".join(options.data) or "nothing"
+        problem = f"should be a distractor, {DISTRACTOR}, and rewrites, y0, y1, …, not {called}"
+        raise row.wrong("options", problem)
     return ContinuationRecord(
         id=row.key("id"),
         sentence=row.text("ambiguous_sentence"),

@@ -9,7 +9,7 @@ gives the rewrites of all annotators together, which then stand with the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
@@ -199,7 +199,7 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
     texts = {one.name: one.sentence for one in record.options}
     if wrong := [name for name, text in texts.items() if not text.startswith(stem)]:
         raise RowProblem(f"options.{wrong[0]}.sentence: has not the stem {stem!r} of the ambiguous one")
-    *rewrites, distractor = _ordered(texts)
+    *rewrites, distractor = texts.values()
     item = ContinueItem(
         id=f"{record.id}.{side}",
         example_id=record.id,
@@ -305,11 +305,3 @@ def _reading(record: GenerationRecord, label: Label, text: str) -> Disambiguatio
     if record.side == "premise":
         return Disambiguation(text, record.hypothesis, label)
     return Disambiguation(record.premise, text, label)
-
-
-def _ordered(texts: Mapping[str, str]) -> Iterable[str]:
-    """The sentences of rewrites in their order, then the distractor's."""
-    rewrites = [name for name in texts if name != "d"]
-    if rewrites != [f"y{place}" for place in range(len(rewrites))]:
-        raise RowProblem(f"options: are called {', '.join(texts)}, not y0, y1, … and d")
-    return [*(texts[name] for name in rewrites), texts["d"]]

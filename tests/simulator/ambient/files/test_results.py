@@ -204,11 +204,24 @@ def test_continuations_with_missing_values(path: Path) -> None:
     assert [row.num_conts for row in read.rows[-2:]] == [51, 0]
 
 
+def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> None:
+    options = CONTINUATION["options"]
+    turned = CONTINUATION | {"options": {name: options[name] for name in ("d", "y1", "y0")}}
+    as_published, other = read_continuations(write(path, CONTINUATION, turned)).rows
+    assert other == as_published
+    assert [one.name for one in other.options] == ["y0", "y1", "d"]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"options": {"y0": {"sentence": "x", "KL_div": 1}}}, "options should be a distractor, d, and"),
         ({"options": {"d": {"sentence": "x", "KL_div": 1}}}, "options should be a distractor, d, and"),
+        (
+            {"options": {"y0": {"sentence": "x"}, "y2": {"sentence": "y"}, "d": {"sentence": "x"}}},
+            "options should be a distractor, d, and rewrites, y0, y1, …, not y0, y2, d",
+        ),
+        ({"options": {}}, "options should be a distractor, d, and rewrites, y0, y1, …, not nothing"),
         ({"options": []}, "options is [], not an object"),
         ({"options": {"y0": 1, "d": {"sentence": "x"}}}, "options.y0 is 1, not an object"),
         (

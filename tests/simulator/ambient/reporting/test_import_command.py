@@ -34,6 +34,10 @@ GOOD = dict(READINGS)
 CHAT = [{"role": "user", "content": "Say what it may mean."}]
 
 
+def turned(row: Row) -> Row:
+    return row | {"options": dict(reversed(row["options"].items()))}
+
+
 def discarded() -> Row:
     return linguists(3, "neutral") | {"discarded": {"bob": "offensive"}}
 
@@ -54,7 +58,7 @@ FILES: dict[str, tuple[str, list[Row], Any]] = {
     ),
     "continuation": (
         "m/results.jsonl",
-        [estimates(1, 0.1, 0.2, 0.3), estimates(2, 0.1, None, 0.3)],
+        [estimates(1, 0.1, 0.2, 0.3), turned(estimates(2, 0.1, None, 0.3))],
         trial_log.continuation_records,
     ),
     "crowd": ("votes.jsonl", [crowd(1), crowd(1), crowd(1, 2), crowd(2)], trial_log.crowd_records),
