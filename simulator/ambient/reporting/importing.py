@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from logs import LogConflict, LogWriter, Written
+from logs import LogConflict, LogReader, LogWriter, Written
 from logs.rows import Ending, Episode, Event, Run, Turn
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
@@ -22,7 +22,7 @@ from simulator.ambient.files.kinds import Kind, kind_of
 from simulator.ambient.generation import rescored
 from simulator.ambient.items import Task
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.records import CrowdRecord, TrueFalseRecord
+from simulator.ambient.records import CrowdRecord, LinguistRecord, TrueFalseRecord
 from simulator.ambient.reporting.beside import examples_beside
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.reporting.published_episodes import (
@@ -56,6 +56,7 @@ TASK_OF: Final[Mapping[str, Task]] = {
 """What can be imported: kind of file -> task of the run."""
 _OF_PEOPLE: Final = ("crowd", "linguists")
 _DIGEST: Final = 8
+_EVENT: Final = "import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,8 @@ def import_file(path: Path, log: LogWriter, *, data: str | None = None, name: st
         ) from error
     seen: Counter[str] = Counter()
     ended = [_write(one, place, run, seen, log) for place, one in enumerate(made)]
-    if not known:
-        log.put(
-            Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": run.config["sha256"]})
-        )
     log.flush()
+    _note(path, run, log)
     return Imported(
         run=run,
         task=task,
@@ -164,6 +162,16 @@ def _run(path: Path, kind: Kind, task: Task, planned: int, name: str | None) -> 
             "seats": {ANNOTATOR: PUBLISHED if kind.name in _OF_PEOPLE else model},
         },
     )
+
+
+def _note(path: Path, run: Run, log: LogWriter) -> None:
+    """Say that the run is whole: once, also where it took several attempts."""
+    with LogReader(log.path) as reader:
+        noted = reader.events(run_id=run.id, kind=_EVENT)
+    if not noted:
+        details = {"file": path.name, "sha256": run.config["sha256"]}
+        log.put(Event(kind=_EVENT, run_id=run.id, details=details))
+        log.flush()
 
 
 def _write(
@@ -211,14 +219,19 @@ def _each(path: Path, read: Read[Any], make: Callable[[Any], Sequence[PublishedE
 
 
 def _crowd(path: Path, read: Read[CrowdRecord], data: str | None) -> _Made:
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    return _each(path, read, lambda one: crowd_episodes(one, _apart(f"{one.id}.{one.side}", seen)))
 
-    def make(record: CrowdRecord) -> list[PublishedEpisode]:
-        id = f"{record.id}.{record.side}"
-        seen[id] = seen.get(id, 0) + 1
-        return crowd_episodes(record, id if seen[id] == 1 else f"{id}.{seen[id]}")
 
-    return _each(path, read, make)
+def _linguists(path: Path, read: Read[LinguistRecord], data: str | None) -> _Made:
+    seen: Counter[str] = Counter()
+    return _each(path, read, lambda one: linguist_episodes(one, _apart(one.id, seen)))
+
+
+def _apart(id: str, seen: Counter[str]) -> str:
+    """An item's id; rows of one example, each of which is an item, get a number from the second on."""
+    seen[id] += 1
+    return id if seen[id] == 1 else f"{id}.{seen[id]}"
 
 
 def _true_false(path: Path, read: Read[TrueFalseRecord], data: str | None) -> _Made:
@@ -275,7 +288,7 @@ class _Lazy:
 
 _EPISODES: Final[Mapping[str, Callable[[Path, Read[Any], str | None], _Made]]] = {
     "crowd": _crowd,
-    "linguists": lambda path, read, data: _each(path, read, linguist_episodes),
+    "linguists": _linguists,
     "generation": lambda path, read, data: _each(path, read, lambda one: [generation_episode(one)]),
     "true_false": _true_false,
     "continuation": _continuation,

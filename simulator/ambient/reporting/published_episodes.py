@@ -104,10 +104,15 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
     ]
 
 
-def linguist_episodes(record: LinguistRecord) -> list[PublishedEpisode]:
-    """One episode per annotation of a row; rewrites are nobody's in the file and stand with the first."""
+def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]:
+    """One episode per annotation of a row; rewrites are nobody's in the file and stand with the first.
+
+    Args:
+        record: the row.
+        id: the item's; rows of one example have different ones.
+    """
     item = AnnotateItem(
-        id=record.id, example=Example(id=record.id, premise=record.premise, hypothesis=record.hypothesis)
+        id=id, example=Example(id=record.id, premise=record.premise, hypothesis=record.hypothesis)
     )
     kept = [
         Annotation(labels=labels, rewrites=() if place else record.rewrites)

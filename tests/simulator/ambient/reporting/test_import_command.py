@@ -26,7 +26,9 @@ from ambient_rows import (
 from logs import LogReader, LogWriter
 from simulator.ambient import trial_log
 from simulator.ambient.files.kinds import kind_of
+from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.generation import generation_measures
+from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.reporting import importing
 from simulator.ambient.summary import score_run
 
@@ -64,7 +66,11 @@ FILES: dict[str, tuple[str, list[Row], Any]] = {
     "crowd": ("votes.jsonl", [crowd(1), crowd(1), crowd(1, 2), crowd(2)], trial_log.crowd_records),
     "linguists": (
         "linguists.jsonl",
-        [linguists(1, "entailment", "neutral"), linguists(2, "neutral", workers=("ann",)), discarded()],
+        [
+            *(linguists(1, "entailment", "neutral"), linguists(2, "neutral", workers=("ann",)), discarded()),
+            # The same id again is another row.
+            linguists(1, "neutral", "neutral", workers=("cy", "dee")),
+        ],
         trial_log.linguist_records,
     ),
     "nli_predictions": (
@@ -122,6 +128,18 @@ def test_a_file_comes_back_out_of_the_log(kind: str, tmp_path: Path, log: Path, 
         assert written == {(one.episode_id, one.metric): one.value for one in score_run(reader, run.id)}
 
 
+def test_rows_of_one_id_give_the_file_s_measures(tmp_path: Path, log: Path, call: Call) -> None:
+    path = file_of("linguists", tmp_path)
+    call("import", path, "--log", log)
+    with LogReader(log) as reader:
+        (run,) = reader.runs()
+        found = linguist_measures(trial_log.linguist_records(reader, [run.id]))
+    wanted = linguist_measures(read_linguists(path).rows)
+    assert (found.rows, found.annotations) == (wanted.rows, wanted.annotations) == (4, {1: 1, 2: 2})
+    assert found.two.identical is not None
+    assert found.two.identical.value == 0.5
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_the_same_file_again_adds_nothing(kind: str, tmp_path: Path, log: Path, call: Call) -> None:
     path = file_of(kind, tmp_path)
@@ -154,7 +172,10 @@ def test_an_interrupted_import_is_completed(
     assert "36 episodes; 16 episodes added, which an import had left out" in " ".join(result.stdout.split())
     whole = tmp_path / "whole.sqlite"
     call("import", path, "--log", whole)
-    assert {**logged(log), "events": 1} == {**logged(whole), "events": 1}
+    assert logged(log) == logged(whole)
+    assert logged(log)["events"] == 1
+    call("import", path, "--log", log)
+    assert logged(log) == logged(whole)
 
 
 def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call) -> None:
