@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from simulator.ambient.examples import Example
+from simulator.ambient.files.repeats import first_of_each
 from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.rules import findings
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
-from trees.faults import Fault
 
 
 def is_dataset(row: Mapping[str, Any]) -> bool:
@@ -55,18 +55,8 @@ def read_checked(row: Row) -> Example:
 
 def once_each(path: str | Path, read: Read[Example]) -> Read[Example]:
     """Rows whose id occurred before become faults."""
-    first: dict[str, int] = {}
-    faults: list[Fault] = []
-    kept: list[tuple[Example, int]] = []
-    for example, line in zip(read.rows, read.lines, strict=True):
-        if example.id in first:
-            message = f"id: the row in line {first[example.id]} has the same"
-            faults.append(Fault(str(path), example.id, line, "id", message))
-        else:
-            first[example.id] = line
-            kept.append((example, line))
-    rows, lines = tuple(one for one, _ in kept), tuple(line for _, line in kept)
-    return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+    message = "id: the row in line {line} has the same"
+    return first_of_each(path, read, lambda one: (one.id, ""), code="id", message=message)
 
 
 def write_dataset(path: str | Path, examples: Iterable[Example]) -> None:

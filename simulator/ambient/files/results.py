@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.edit_f1 import item_edit_f1
+from simulator.ambient.files.repeats import first_of_each
 from simulator.ambient.generation import rewrites_of
-from simulator.ambient.labels import SIDES, Label, parse_label
+from simulator.ambient.labels import SIDES, Label, Side, parse_label
 from simulator.ambient.records import (
     ContinuationOption,
     ContinuationRecord,
@@ -39,12 +40,13 @@ def read_generation(path: str | Path) -> Read[GenerationRecord]:
 
 
 def read_true_false(path: str | Path) -> Read[TrueFalseRecord]:
-    """The rows of ``TF_evaluation/{model}.jsonl``.
+    """The rows of ``TF_evaluation/{model}.jsonl``; a statement that was told before is a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, _true_false, name="example_id")
+    read = read_lines(path, _true_false, name="example_id")
+    return first_of_each(path, read, _statement, code="format", message="told twice: line {line}")
 
 
 def read_continuations(path: str | Path) -> Read[ContinuationRecord]:
@@ -143,6 +145,11 @@ def _true_false(row: Row) -> TrueFalseRecord:
         mass=row.number_or_none("TF_prob_mass"),
         prompt=_prompt(row),
     )
+
+
+def _statement(record: TrueFalseRecord) -> tuple[str, tuple[Side, str, int]]:
+    """What is judged."""
+    return record.id, (record.side, record.disambiguation, record.template)
 
 
 def _prediction(row: Row) -> bool | None:

@@ -236,24 +236,22 @@ def _apart(id: str, seen: Counter[str]) -> str:
 
 def _true_false(path: Path, read: Read[TrueFalseRecord], data: str | None) -> _Made:
     faults: list[Fault] = []
-    groups: dict[tuple[str, str], dict[tuple[str, int], TrueFalseRecord]] = {}
+    groups: dict[tuple[str, str], list[TrueFalseRecord]] = {}
     sentences: dict[tuple[str, str], str] = {}
     known = _Lazy(path, data)
     for record, line in zip(read.rows, read.lines, strict=True):
-        group, statement = (record.id, record.side), (record.disambiguation, record.template)
+        group = (record.id, record.side)
         sentence = statement_sentence(record) or known.sentence(record)
         problem = ""
         if sentence is None:
             problem = "prompt: does not hold the sentence; name the dataset with --data"
         elif sentences.setdefault(group, sentence) != sentence:
             problem = "prompt: has another sentence than earlier rows of this example and side"
-        elif statement in groups.get(group, {}):
-            problem = "template_id: this statement is in an earlier row"
         if problem:
             faults.append(Fault(str(path), record.id, line, "format", problem))
             continue
-        groups.setdefault(group, {})[statement] = record
-    made = [true_false_episode(list(some.values()), sentences[group]) for group, some in groups.items()]
+        groups.setdefault(group, []).append(record)
+    made = [true_false_episode(some, sentences[group]) for group, some in groups.items()]
     return made, tuple(faults)
 
 

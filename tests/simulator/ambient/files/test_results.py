@@ -181,6 +181,18 @@ def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) 
     assert problem in fault.message
 
 
+def test_a_statement_that_is_told_twice_is_a_fault(path: Path) -> None:
+    other = STATEMENT | {"disambiguation": "another"}
+    again = STATEMENT | {"prediction": True}
+    read = read_true_false(write(path, without(STATEMENT, "prediction"), STATEMENT, other, again))
+    assert [(row.disambiguation, row.prediction) for row in read.rows] == [("d", False), ("another", False)]
+    assert read.lines == (2, 3)
+    assert [(one.line, one.task, one.message) for one in read.faults] == [
+        (1, "3_c", "prediction is missing"),
+        (4, "3_c", "told twice: line 2"),
+    ]
+
+
 def test_a_missing_prediction_is_no_null(path: Path) -> None:
     read = read_true_false(write(path, without(STATEMENT, "prediction")))
     assert "prediction is missing" in read.faults[0].message

@@ -220,6 +220,19 @@ def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) 
     assert f"{path}:9: is not JSON" in told
 
 
+def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call: Call) -> None:
+    rows = statements(1, [True] * 4, READINGS["neutral"])
+    path = lines(tmp_path / "m.jsonl", [*rows, rows[2] | {"prediction": False}])
+    result = call("score", path, "--json")
+    found = json.loads(result.stdout)["true_false"]["m"]
+    assert (found["left_out"], found["measures"]["accuracy"]["n"]) == (1, 4)
+    assert (found["measures"]["accuracy"]["value"], found["measures"]["all_four"]["value"]) == (50.0, 0.0)
+    assert "row 1: told twice: line 3" in result.stderr
+    imported = call("import", path, "--log", tmp_path / "log.sqlite")
+    assert "row 1: told twice: line 3" in imported.stderr
+    assert "4 rows" in imported.stdout
+
+
 def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path, call: Call) -> None:
     rows = [predicted(id, "neutral", "neutral") for id in range(60)]
     for damaged in rows[:25]:
