@@ -21,7 +21,7 @@ from simulator.ambient.claims import (
     score,
     score_paraphrases,
 )
-from simulator.ambient.files.claims import ClaimAnnotation, join, read_annotations, read_results
+from simulator.ambient.files.claims import join, read_annotations, read_results
 from simulator.ambient.labels import format_labels
 from simulator.ambient.nli.predict import load_predictor
 from simulator.ambient.records import ClaimRecord
@@ -141,14 +141,9 @@ def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[Cl
         records += read.rows
     if annotations is None:
         return records, notes
-    marks: Sequence[ClaimAnnotation] = ()
-    try:
-        table = read_annotations(annotations)
-        notes += map(str, table.faults)
-        marks = table.rows
-    except InputError as error:
-        notes.append(str(error))
-    joined = join(records, marks)
+    table = read_annotations(annotations)
+    notes += map(str, table.faults)
+    joined = join(records, table.rows)
     if joined.unannotated:
         notes.append(f"{joined.unannotated} of {len(records)} claims are not in {annotations}")
     if joined.unknown:

@@ -60,8 +60,8 @@ def score_ambient(
 
     What a file is, its content tells: examples, kinds of ambiguity, linguists' and crowdworkers' annotations,
     generated disambiguations, statements judged true or false, continuations, predicted label sets, claims,
-    cases of EDIT-F1. Faulty rows are left out and told at the end; the exit code is 1 if a file could not be
-    read at all.
+    cases of EDIT-F1. Faulty rows are left out and told at the end; the exit code is 1 if no row of a file
+    could be read.
     """
     settings = Settings(data=data, tie=tie, votes=tuple(votes or ()), parser=parser, variants=variants)
     found = score_files(paths, settings)

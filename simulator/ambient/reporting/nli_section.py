@@ -64,8 +64,8 @@ def nli_results(
     return found
 
 
-def nli_section(found: Results, files: Sequence[str]) -> Section:
-    """What is told of label sets by model, with the baselines."""
+def nli_section(found: Results, files: Sequence[str], left_out: int = 0) -> Section:
+    """What is told of label sets by model, with the baselines; `left_out` rows of the files were faulty."""
     models = found.models
     tables = {
         "table_5": table_5_short(models),
@@ -79,6 +79,7 @@ def nli_section(found: Results, files: Sequence[str]) -> Section:
         title="Multilabel inference",
         files=tuple(files),
         rows=len(found.gold),
+        left_out=left_out,
         measures=tuple(one for model in models for one in _measures(model)),
         remarks=tuple(found.checks),
         tables={name: table for name, table in tables.items() if table.rows},

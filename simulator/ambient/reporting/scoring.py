@@ -131,8 +131,8 @@ def read_files(paths: Iterable[Path], found: Scored) -> Files:
                 continue
             files[kind.name][file] = read
             found.faults += read.faults
-            if not read.rows and kind.name == "nli_seed":
-                found.unreadable.append(f"{file}: cannot be scored")
+            if not read.rows:
+                found.unreadable.append(f"{file}: no row of it can be read")
     return files
 
 
@@ -334,7 +334,8 @@ def _score_nli(files: Files, context: _Context, found: Scored) -> None:
     told = set(map(str, found.faults))
     found.faults += [problem for problem in results.problems if problem not in told]
     if results.models:
-        found.sections.append(nli_section(results, [str(file) for file in held]))
+        left_out = sum(len(read.faults) for kind in NLI_KINDS for read in files.get(kind, {}).values())
+        found.sections.append(nli_section(results, [str(file) for file in held], left_out))
 
 
 def named_apart(sections: Sequence[Section]) -> list[Section]:

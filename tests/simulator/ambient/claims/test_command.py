@@ -76,18 +76,33 @@ def test_other_forms_have_every_claim(results, annotations):
 def test_stored_scores_that_do_not_fit_and_bad_files_are_named(results, annotations, tmp_path):
     lines = results.read_text().replace('"ambiguity_score": 0.4', '"ambiguity_score": 0.5')
     results.write_text(lines + '{"example_id": 9}\n', encoding="utf-8")
-    found = score(results, tmp_path / "none.jsonl", "--annotations", tmp_path / "none.csv")
+    found = score(results, tmp_path / "none.jsonl")
     assert found.exit_code == 0
     for part in (
         "claim 0: its score is stored as 0.5, but is 0.4",
         "results.jsonl:5: task 9: claim is missing",
         "none.jsonl: cannot be read",
-        "none.csv: cannot be read",
     ):
         assert part in found.stderr
     assert score(tmp_path / "none.jsonl").exit_code == 1
     with pytest.raises(InputError, match="take one of"):
         score(results, "--json", "--latex")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"text,annotation\nx,a\n", "has no column 'claim' in its first line"),
+        ("claim,annotation\nfa\u00e7ade,a\n".encode("latin-1"), "not UTF-8"),
+        (None, "cannot be read"),
+    ],
+)
+def test_marks_that_cannot_be_read_end_the_command(results, tmp_path, content, reason):
+    marks = tmp_path / "marks.csv"
+    if content is not None:
+        marks.write_bytes(content)
+    with pytest.raises(InputError, match=f"marks.csv: {reason}"):
+        score(results, "--annotations", marks)
 
 
 def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):

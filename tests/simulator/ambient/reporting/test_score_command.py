@@ -240,7 +240,7 @@ def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path, call: Call) -> None
     path = lines(tmp_path / "m" / "predictions.jsonl", rows)
     found = json.loads(call("score", path, "--json").stdout)
     assert list(found) == ["nli", "faults", "unreadable"]
-    assert found["nli"]["results"]["rows"] == 35
+    assert (found["nli"]["results"]["rows"], found["nli"]["results"]["left_out"]) == (35, 25)
     assert len(found["faults"]) == 25
 
 
@@ -259,6 +259,16 @@ def test_a_file_that_cannot_be_read_makes_the_exit_code_1(tmp_path: Path, call: 
     passed = call("score", tmp_path)
     assert passed.exit_code == 0
     assert "passed over" in passed.stderr
+
+
+def test_a_file_without_a_row_that_can_be_read_makes_the_exit_code_1(tmp_path: Path, call: Call) -> None:
+    rows = statements(1, [True] * 4, READINGS["neutral"])
+    good = lines(tmp_path / "good.jsonl", rows)
+    bad = lines(tmp_path / "bad.jsonl", [row | {"prediction": "perhaps"} for row in rows])
+    result = call("score", good, bad)
+    assert result.exit_code == 1
+    assert f"{bad}: no row of it can be read" in result.stderr
+    assert "Statements judged true or false: good" in result.stdout
 
 
 def test_everything_is_written(tmp_path: Path, call: Call) -> None:
