@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from logs import LogReader
 from simulator.ambient.annotated import worker_forms
@@ -21,6 +21,7 @@ from simulator.ambient.consolidation import (
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
 from simulator.ambient.linguists import ValidatorMeasures, linguist_measures, worker_statistics
+from simulator.ambient.reporting.paper import paper
 from simulator.ambient.trial_log import linguist_records
 from simulator.ambient.validated import KIND, Consolidated, Result, results
 from simulator.ambient.views import Annotation
@@ -38,8 +39,6 @@ from ui.research.ambient_words import (
 )
 from ui.research.view import Page, Visit
 
-# What the paper prints of its four validators (spec 4).
-PAPER: Final[Mapping[str, str]] = {"contradiction": "0.62", "entailment": "0.65", "neutral": "0.44"}
 Mode = Literal["alone", "again", "decide"]
 
 
@@ -224,9 +223,9 @@ def _agreement(visit: Visit, reader: LogReader) -> Page:
 
 
 def _lines(found: ValidatorMeasures) -> list[Line]:
-    sets = found.agreement
+    sets, printed = found.agreement, paper()["validators"]
     return [
-        *(kappa_line(label, sets.label[label], PAPER[label]) for label in LABELS),
+        *(kappa_line(label, sets.label[label], f"{printed[label]:.2f}") for label in LABELS),
         kappa_line("whole", sets.whole),
         kappa_line("alpha", found.alpha),
         share_line("identical", sets.identical),
