@@ -181,11 +181,18 @@ def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id")
             rows.append(parse(row))
             lines.append(line)
         except FieldError as error:
-            called = str(value.get(name, "")) if isinstance(value, dict) else ""
-            faults.append(Fault(str(path), called, line, "format", str(error)))
+            faults.append(Fault(str(path), _called(value, name), line, "format", str(error)))
     if not rows and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
     return Read(tuple(rows), tuple(lines), tuple(faults))
+
+
+def _called(value: dict[str, Any] | str, name: str) -> str:
+    """A row's id; empty if it has none that could name it."""
+    try:
+        return "" if isinstance(value, str) else Row(value).key(name)
+    except FieldError:
+        return ""
 
 
 def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:

@@ -12,6 +12,7 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.reporting.importing import Imported, import_file
+from simulator.ambient.reporting.terminal import fault_text
 from simulator.errors import InputError
 
 _TOLD: Final = 20
@@ -69,7 +70,6 @@ def _tell(found: Imported, log: Path) -> None:
         said = f"{len(found.faults)} rows of {found.run.config['imported']} left out:"
         errors.print(said, highlight=False, markup=False, soft_wrap=True)
     for fault in found.faults[:_TOLD]:
-        where = f"{fault.file}:{fault.line}: row {fault.task}: {fault.message}"
-        errors.print(f"  {where}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+        errors.print(f"  {fault_text(fault)}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     if len(found.faults) > _TOLD:
         errors.print(f"  … and {len(found.faults) - _TOLD} more (askback check lists them)", highlight=False)

@@ -21,6 +21,7 @@ from simulator.ambient.nli.table import (
     table_5_long,
     table_5_short,
     table_11,
+    table_11_plain,
     table_by_label,
     table_intervals,
 )
@@ -98,7 +99,7 @@ def _print(found: Results) -> None:
 def _json(found: Results) -> str:
     plain = {
         "table_5": json.loads(table_5_long(found.models).to_json()),
-        "table_11": json.loads(table_11(found.models).to_json()),
+        "table_11": table_11_plain(found.models),
         "checks": found.checks,
         "problems": found.problems,
     }

@@ -104,7 +104,7 @@ def test_bad_lines_are_faults_and_the_others_are_kept(tmp_path: Path) -> None:
             "3  is not JSON: Expecting value, column 8",
             "4  is not UTF-8 (byte 9 of the line)",
             "5  is not an object",
-            "6 True id is true, not a text or a whole number",
+            "6  id is true, not a text or a whole number",
             "8  holds half of a surrogate pair, which is no character",
             "9  y stands there twice",
             "10  is not JSON: cannot be parsed",

@@ -236,7 +236,10 @@ def _threshold(row: Row) -> Threshold:
     for name in value:
         low, high = inner.list(name, 2)
         ends = Row({"low": low, "high": high}, f"logit_threshold.{name}.")
-        found[inner.parsed(name, parse_label, name)] = (ends.number("low"), ends.number("high"))
+        interval = ends.number("low"), ends.number("high")
+        if interval[0] >= interval[1]:
+            raise inner.wrong(name, f"is {json.dumps(interval)}; the first end should be below the second")
+        found[inner.parsed(name, parse_label, name)] = interval
     if missing := [label for label in LABELS if label not in found]:
         raise inner.wrong(missing[0], "is missing")
     return found

@@ -20,6 +20,8 @@ _PAPER: Final = Path(__file__).parent / "paper.yaml"
 _SHORT: Final = {"entailment": "E", "neutral": "N", "contradiction": "C"}
 _PER_CENT: Final = 100
 _MEASURES: Final = ("EM", "F1", "group EM")
+_TABLE_11: Final = ("model", "threshold", "paper")
+_TABLE_11_TITLE: Final = "Table 11: thresholds, medians over runs"
 RANDOM: Final = "random set (1/7)"
 
 
@@ -129,7 +131,25 @@ def table_11(models: Sequence[Model]) -> Table:
         printed = threshold_text(paper.threshold) if paper else None
         if own or printed:
             rows.append([model.name, own, printed])
-    return Table(["model", "threshold", "paper"], rows, "Table 11: thresholds, medians over runs")
+    return Table([*_TABLE_11], rows, _TABLE_11_TITLE)
+
+
+def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
+    """Table 11 for JSON: thresholds as numbers with every digit, of intervals both ends of each label."""
+    rows = []
+    for model in models:
+        paper = paper_row(model.folder or model.name)
+        own, printed = threshold_plain(_threshold(model)), threshold_plain(paper.threshold if paper else None)
+        if own is not None or printed is not None:
+            rows.append({"model": model.name, "threshold": own, "paper": printed})
+    return {"title": _TABLE_11_TITLE, "columns": [*_TABLE_11], "rows": rows}
+
+
+def threshold_plain(threshold: Threshold) -> float | dict[str, list[float]] | None:
+    """A threshold for JSON, with every digit: a number, or both ends of each label's interval."""
+    if isinstance(threshold, Mapping):
+        return {label: list(threshold[label]) for label in _order(threshold)}
+    return threshold
 
 
 def baseline_rows(constants: Mapping[LabelSet, NliMeasures]) -> list[Model]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from simulator.ambient.nli.table import (
     table_11,
     table_by_label,
     table_intervals,
+    threshold_plain,
 )
 from simulator.ambient.reporting.measures import Measure, Section
 from simulator.errors import InputError
@@ -93,9 +94,9 @@ def model_json(model: Model) -> dict[str, Any]:
     """A model's scores in per cent."""
     paper = paper_row(model.folder or model.name)
     threshold = model.seeds.threshold if model.seeds else model.threshold
-    plain: dict[str, Any] = {"threshold": _threshold(threshold)}
+    plain: dict[str, Any] = {"threshold": threshold_plain(threshold)}
     if paper is not None:
-        plain["paper_threshold"] = _threshold(paper.threshold)
+        plain["paper_threshold"] = threshold_plain(paper.threshold)
     if model.seeds is not None:
         plain["seeds"] = list(model.seeds.seeds)
         plain |= {key: _spread(getattr(model.seeds, key), 100) for key, _ in _MEASURES}
@@ -135,7 +136,3 @@ def _measures(model: Model) -> list[Measure]:
 
 def _spread(one: Spread, times: float) -> dict[str, float | None]:
     return {"mean": times * one.mean, "sd": None if one.sd is None else times * one.sd}
-
-
-def _threshold(found: Any) -> Any:
-    return {label: list(ends) for label, ends in found.items()} if isinstance(found, Mapping) else found

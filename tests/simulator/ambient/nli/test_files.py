@@ -103,6 +103,16 @@ def test_a_seed_comes_back_as_it_was_written(tmp_path, threshold):
             '{"em": 0, "f1": 0, "group_em": 0, "logit_threshold": {"neutral": [0]}}',
             "logit_threshold.neutral has 1 entries, not 2",
         ),
+        (
+            "seed42.json",
+            '{"em": 0, "f1": 0, "group_em": 0, "logit_threshold": {"neutral": [0.5, 0.25]}}',
+            r"logit_threshold.neutral is \[0.5, 0.25\]; the first end should be below the second",
+        ),
+        (
+            "seed42.json",
+            '{"em": 0, "f1": 0, "group_em": 0, "logit_threshold": {"neutral": [0.5, 0.5]}}',
+            r"logit_threshold.neutral is \[0.5, 0.5\]; the first end",
+        ),
         ("scores.json", "{}", "called seed42.json"),
     ],
 )

@@ -99,8 +99,28 @@ def test_logits_of_dev_tune_and_those_of_test_are_scored(tmp_path):
     # Above -1 lie: E alone, both, on dev; so on test both of 3 and of 4.
     assert (row["em"]["value"], row["group_em"]["value"], row["examples"]) == (0.5, 0.5, 2)
     tables = json.loads(found.output)
-    assert tables["table_11"]["rows"] == [{"model": "mine", "threshold": "-1.00", "paper": None}]
+    assert tables["table_11"]["rows"] == [{"model": "mine", "threshold": -1.0, "paper": None}]
     assert rows_of(found.output)["always N"]["em"]["value"] == 0.5
+
+
+def test_thresholds_are_numbers_with_every_digit(tmp_path):
+    folder = tmp_path / "roberta-large-unli"
+    for seed, low in ((42, 0.123456789), (43, 0.2)):
+        ends = {"entailment": (low, 0.9), "neutral": (0.25, 0.75), "contradiction": (0.0, 0.5)}
+        write_seed(folder, SeedRecord(model="x", seed=seed, em=0.5, f1=0.5, group_em=0.5, threshold=ends))
+    write_seed(
+        tmp_path / "other", SeedRecord(model="o", seed=42, em=0.5, f1=0.5, group_em=0.5, threshold=-1.23456)
+    )
+    told = json.loads(score(tmp_path, "--json").stdout)["table_11"]
+    assert told["columns"] == ["model", "threshold", "paper"]
+    rows = {row["model"]: row for row in told["rows"]}
+    assert rows["other"]["threshold"] == -1.23456
+    median = (0.123456789 + 0.2) / 2
+    assert rows["roberta-large-unli"]["threshold"] == {
+        "entailment": [pytest.approx(median, abs=1e-15), 0.9],
+        "neutral": [0.25, 0.75],
+        "contradiction": [0.0, 0.5],
+    }
 
 
 def test_stored_scores_are_compared_with_those_of_the_logits(tmp_path):

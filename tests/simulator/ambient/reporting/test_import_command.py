@@ -200,6 +200,16 @@ def test_faulty_rows_are_left_out_and_told(tmp_path: Path, log: Path, call: Call
         assert [one.status for one in reader.endings(run.id).values()] == ["truncated", "truncated"]
 
 
+def test_faults_of_rows_without_an_id_name_the_line_alone(tmp_path: Path, log: Path, call: Call) -> None:
+    good = predicted(1, "neutral", "")
+    path = lines(tmp_path / "m.jsonl", [good, good | {"id": None}, "{", good | {"id": True}])
+    told = call("import", path, "--log", log).stderr
+    assert f"{path}:2: id is null" in told
+    assert f"{path}:3: is not JSON" in told
+    assert f"{path}:4: id is true" in told
+    assert "row" not in told.partition("left out:")[2].replace(str(path), "")
+
+
 def test_a_chat_s_prompt_needs_the_dataset_for_its_sentence(tmp_path: Path, log: Path, call: Call) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"], prompt=CHAT)
     path = lines(tmp_path / "m.jsonl", rows)
