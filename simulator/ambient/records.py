@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import Label, LabelSet, Side
@@ -206,6 +207,7 @@ class ClaimRecord:
 
     Attributes:
         marks: ``a`` (ambiguity), ``f`` (factuality), as annotated; None if nobody has.
+        annotations: a field of published files that no measure reads, as it stands there.
         stored_score: the file's score of the claim, which is the highest of its paraphrases.
     """
 
@@ -220,4 +222,5 @@ class ClaimRecord:
     person: str = ""
     venue: str = ""
     url: str = ""
+    annotations: Any = None
     stored_score: float | None = None

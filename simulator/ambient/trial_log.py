@@ -323,6 +323,7 @@ def claim_records(reader: LogReader, runs: Iterable[str]) -> tuple[ClaimRecord, 
             person=item.person,
             venue=item.venue,
             url=item.url,
+            annotations=played.payload("claim").get("annotations"),
         )
         for played, item in _of(reader, runs, ClaimItem)
     )

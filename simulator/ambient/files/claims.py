@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
+from simulator.ambient.files.shares import share
 from simulator.ambient.records import ClaimRecord, Paraphrase
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
@@ -136,6 +137,7 @@ def _record(row: Row) -> ClaimRecord:
         person=_said(row, "person"),
         venue=_said(row, "venue"),
         url=_said(row, "url"),
+        annotations=_kept(row, "annotations"),
         stored_score=row.number_or_none("ambiguity_score"),
     )
 
@@ -145,7 +147,7 @@ def _paraphrase(row: Row, value: Any, place: int) -> Paraphrase:
     if not isinstance(value, list) or len(value) != 2:
         raise row.wrong(name, "is not a pair of text and score")
     inner = Row({"text": value[0], "score": value[1]}, f"{name}.")
-    return Paraphrase(inner.text("text"), inner.number("score"))
+    return Paraphrase(inner.text("text"), share(inner, "score"))
 
 
 def _said(row: Row, name: str) -> str:
@@ -156,11 +158,22 @@ def _said(row: Row, name: str) -> str:
     return row.text(name, empty=True) if value is not None else ""
 
 
+def _kept(row: Row, name: str) -> Any:
+    """Whatever a field holds, as long as it can be written again."""
+    try:
+        json.dumps(row.get(name), allow_nan=False)
+    except ValueError as error:
+        raise row.wrong(name, "holds a number that is not finite") from error
+    return row.get(name)
+
+
 def _plain(record: ClaimRecord) -> dict[str, Any]:
+    annotations = {} if record.annotations is None else {"annotations": record.annotations}
     return {
         "example_id": record.id,
         "label": record.rating,
         "url": record.url,
+        **annotations,
         "claim": record.claim,
         "person": record.person,
         "venue": record.venue,

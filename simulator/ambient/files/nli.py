@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from simulator.ambient.files.shares import share
 from simulator.ambient.labels import LABELS, Label, LabelSet, format_labels, parse_label, parse_labels
 from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Output, Scores, output_of_width
 from simulator.ambient.nli.thresholds import Threshold
@@ -112,9 +113,9 @@ def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
         return SeedRecord(
             model=model or path.resolve().parent.name,
             seed=int(named[1]),
-            em=_share(row, "em"),
-            f1=_share(row, "f1"),
-            group_em=_share(row, "group_em"),
+            em=share(row, "em"),
+            f1=share(row, "f1"),
+            group_em=share(row, "group_em"),
             threshold=_threshold(row),
         )
     except FieldError as error:
@@ -243,13 +244,6 @@ def _threshold(row: Row) -> Threshold:
     if missing := [label for label in LABELS if label not in found]:
         raise inner.wrong(missing[0], "is missing")
     return found
-
-
-def _share(row: Row, name: str) -> float:
-    value = row.number(name)
-    if not 0 <= value <= 1:
-        raise row.wrong(name, f"is {value}, not a fraction from 0 to 1")
-    return value
 
 
 def _some_labels(text: str) -> LabelSet:

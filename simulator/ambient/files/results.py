@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.files.repeats import first_of_each
-from simulator.ambient.generation import rewrites_of
+from simulator.ambient.files.shares import share
+from simulator.ambient.generation import TOLERANCE, rewrites_of
 from simulator.ambient.labels import SIDES, Label, Side, parse_label
 from simulator.ambient.records import (
     ContinuationOption,
@@ -27,7 +28,7 @@ from simulator.ambient.true_false import TEMPLATES, expected
 from simulator.jsonlines import Read, Row, read_lines, write_lines
 
 DISTRACTOR: Final = "d"
-_DIGITS: Final = 10  # of numbers in published files
+_SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
 
 
 def read_generation(path: str | Path) -> Read[GenerationRecord]:
@@ -60,6 +61,9 @@ def read_continuations(path: str | Path) -> Read[ContinuationRecord]:
 
 def write_generation(path: str | Path, records: Iterable[GenerationRecord]) -> None:
     """Write a generation file; rewrites and scores are computed from what was generated.
+
+    What a file has stored of a row stays as it is where it says the same: null for a rewrite that there is
+    none of, and the digits of the score.
 
     Raises:
         InputError: if it cannot be written.
@@ -142,9 +146,14 @@ def _true_false(row: Row) -> TrueFalseRecord:
         template=template,
         prediction=_prediction(row),
         answer=answer,
-        mass=row.number_or_none("TF_prob_mass"),
+        mass=_mass(row),
         prompt=_prompt(row),
     )
+
+
+def _mass(row: Row) -> float | None:
+    known = row.number_or_none("TF_prob_mass") is not None
+    return share(row, "TF_prob_mass", slack=_SLACK) if known else None
 
 
 def _statement(record: TrueFalseRecord) -> tuple[str, tuple[Side, str, int]]:
@@ -201,9 +210,22 @@ def _generation_row(record: GenerationRecord) -> dict[str, object]:
         "prompt": record.prompt,
         "generation": record.generation,
         "gold_rewrites": dict(record.gold),
-        "predicted_rewrites": dict(rewrites),
-        "edit_f1": item_edit_f1(record.original, record.gold, rewrites),
+        "predicted_rewrites": _predicted(record, rewrites),
+        "edit_f1": _score(record, rewrites),
     }
+
+
+def _predicted(record: GenerationRecord, rewrites: Mapping[Label, str]) -> dict[Label, str | None]:
+    """The rewrites in the order in which they are stored, with those that are stored as null."""
+    stored = record.stored_rewrites or {}
+    nulls = {label for label, text in stored.items() if text is None}
+    labels = dict.fromkeys((*stored, *rewrites))
+    return {label: rewrites.get(label) for label in labels if label in rewrites or label in nulls}
+
+
+def _score(record: GenerationRecord, rewrites: Mapping[Label, str]) -> float:
+    score, stored = item_edit_f1(record.original, record.gold, rewrites), record.stored_edit_f1
+    return score if stored is None or abs(stored - score) > TOLERANCE else stored
 
 
 def _true_false_row(record: TrueFalseRecord) -> dict[str, object]:
@@ -236,14 +258,6 @@ def _id(text: str) -> str | int:
 
 
 def _write(path: str | Path, records: Iterable[Any], row: Callable[[Any], Mapping[str, object]]) -> None:
-    """Lines as published: ASCII, no blanks between fields, slashes escaped, ten decimal places."""
+    """Lines as published: ASCII, no blanks between fields, slashes escaped."""
     encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-    write_lines(path, (encoder.encode(_rounded(row(record))).replace("/", r"\/") for record in records))
-
-
-def _rounded(value: object) -> object:
-    if isinstance(value, float):
-        return round(value, _DIGITS)
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return value
+    write_lines(path, (encoder.encode(row(record)).replace("/", r"\/") for record in records))

@@ -4,7 +4,7 @@ Payloads are made by the room (`payloads.logged`), so that whatever reads the lo
 What a published row tells beside stands in fields of their own: ``prompt`` where it is not the one that the
 item gives, ``stored_rewrites`` and ``stored_edit_f1``; ``kl`` and ``num_conts`` where the samples behind an
 estimate are not published; ``readings`` false where only originals were predicted; ``merged`` where a row
-gives the rewrites of all annotators together, which then stand with the first.
+gives the rewrites of all annotators together, which then stand with the first; ``annotations`` of a claim.
 """
 
 from __future__ import annotations
@@ -251,11 +251,13 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
         for one in record.paraphrases
     ]
     move = {"paraphrases": paraphrases, "score": score(record), "flagged": flagged(record)}
-    turns = (
-        _said(item, Step("paraphrase"), Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})),
-        _said(item, Step("claim"), Reply(move=move)),
+    asked = _said(
+        item, Step("paraphrase"), Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
     )
-    return PublishedEpisode(item=item, turns=turns)
+    scored = _said(item, Step("claim"), Reply(move=move))
+    if record.annotations is not None:
+        scored = Said(scored.text, {**scored.payload, "annotations": record.annotations})
+    return PublishedEpisode(item=item, turns=(asked, scored))
 
 
 def _said(item: Item, step: Step, reply: Reply) -> Said:

@@ -44,6 +44,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
     assert (first.marks, first.rating, first.stored_score) == (None, "half-true", 0.4)
     write_results(tmp_path / "again.jsonl", read.rows[:1])
     assert read_results(tmp_path / "again.jsonl").rows == read.rows[:1]
+    assert json.loads((tmp_path / "again.jsonl").read_text(encoding="utf-8")) == result()
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,9 @@ def test_results_come_back_as_they_were_written(tmp_path):
         ({"paraphrases": ["It opened."]}, "paraphrases[0] is not a pair of text and score"),
         ({"paraphrases": [["It opened.", None]]}, "paraphrases[0].score is null"),
         ({"paraphrases": [["", 0.1]]}, "paraphrases[0].text is empty"),
+        ({"paraphrases": [["It opened.", 1.5]]}, "paraphrases[0].score is 1.5, not a fraction from 0 to 1"),
+        ({"paraphrases": [["It opened.", -0.5]]}, "paraphrases[0].score is -0.5, not a fraction"),
+        ({"annotations": [float("nan")]}, "annotations holds a number that is not finite"),
         ({"claim": ""}, "claim is empty"),
         ({"cleaned_claim": 3}, "cleaned_claim is 3"),
         ({"example_id": "6"}, "is that of an earlier row"),

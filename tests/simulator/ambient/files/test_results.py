@@ -171,6 +171,8 @@ def test_a_statement(path: Path) -> None:
         ({"prediction": []}, "prediction is []"),
         ({"ambiguous_sentence_key": "claim"}, 'ambiguous_sentence_key is "claim", not one of'),
         ({"disambiguation": " "}, "disambiguation is empty"),
+        ({"disambiguation": "e", "TF_prob_mass": 1.5}, "TF_prob_mass is 1.5, not a fraction from 0 to 1"),
+        ({"disambiguation": "e", "TF_prob_mass": -0.1}, "TF_prob_mass is -0.1, not a fraction from 0 to 1"),
     ],
 )
 def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) -> None:
@@ -270,6 +272,33 @@ def test_files_are_written_as_published(path: Path) -> None:
     assert read_generation(path).rows == records
 
 
+def test_null_rewrites_and_all_digits_are_written_again(path: Path) -> None:
+    third = GENERATION | {
+        "gold_rewrites": {"entailment": "a c d.", "neutral": "a d e f."},
+        "generation": "1. a c e. Then the claim is true.",
+        "predicted_rewrites": {"neutral": None, "entailment": "a c e."},
+    }
+    score = generation_measures(read_generation(write(path, without(third, "edit_f1"))).rows).edit_f1
+    assert score is not None
+    assert len(repr(score.value)) > 12
+    rows = [third | {"edit_f1": score.value}, third | {"edit_f1": round(score.value, 10)}]
+    wrong = third | {"edit_f1": 0.9, "predicted_rewrites": {"neutral": "no such", "entailment": "a c e."}}
+    write_generation(path, read_generation(write(path, *rows, wrong)).rows)
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert found[:2] == rows
+    assert [list(row["predicted_rewrites"]) for row in found[:2]] == [["neutral", "entailment"]] * 2
+    # What is stored, but not what was generated, is made anew.
+    assert found[2]["edit_f1"] == score.value
+    assert found[2]["predicted_rewrites"] == {"entailment": "a c e."}
+
+
+def test_masses_are_written_with_all_digits(path: Path) -> None:
+    rows = [STATEMENT | {"template_id": 2, "TF_prob_mass": 1 / 3}]
+    rows.append(STATEMENT | {"disambiguation": "e", "TF_prob_mass": 1.0000001})
+    write_true_false(path, read_true_false(write(path, *rows)).rows)
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
+
+
 def test_statements_are_written_as_published(path: Path) -> None:
     rows = [STATEMENT, without(STATEMENT, "TF_prob_mass") | {"example_id": 5, "prediction": None}]
     write_true_false(path, read_true_false(write(path, *rows)).rows)
@@ -286,7 +315,7 @@ def test_continuations_are_written_as_published(path: Path) -> None:
     write_continuations(path, [record])
     assert path.read_text(encoding="ascii") == (
         '{"id":"007","ambiguous_sentence":"caf\\u00e9","options":{"y0":{"sentence":"b","KL_div":null},'
-        '"d":{"sentence":"c","KL_div":0.3333333333}},"num_conts":3}\n'
+        '"d":{"sentence":"c","KL_div":0.3333333333333333}},"num_conts":3}\n'
     )
 
 

@@ -78,7 +78,11 @@ FILES: dict[str, tuple[str, list[Row], Any]] = {
         [predicted(1, "neutral", ""), predicted(2, "neutral, entailment", "entailment")],
         trial_log.nli_records,
     ),
-    "claims": ("claims.jsonl", [claim(1, 0.5, 0.2), claim(2, 0.01)], trial_log.claim_records),
+    "claims": (
+        "claims.jsonl",
+        [claim(1, 0.5, 0.2), claim(2, 0.01) | {"annotations": ["a", {"b": 1}]}],
+        trial_log.claim_records,
+    ),
 }
 
 

@@ -14,6 +14,7 @@ from ambient_rows import (
     PREMISE,
     READINGS,
     Call,
+    claim,
     crowd,
     estimates,
     example,
@@ -240,6 +241,7 @@ def test_exported_runs_are_files_that_score_the_same(tmp_path: Path, log: Path, 
         lines(tmp_path / "m" / "predictions.jsonl", [predicted(1, "neutral", "")]),
         lines(tmp_path / "votes.jsonl", [crowd(1), crowd(2)]),
         lines(tmp_path / "ling.jsonl", [linguists(1, "neutral", "entailment|neutral")]),
+        lines(tmp_path / "c" / "results.jsonl", [claim(1, 1 / 3, 0.5) | {"annotations": ["a"]}]),
     ]
     lines(tmp_path / "full.jsonl", [example(1)])
     runs = imported(call, log, *files, data=tmp_path / "full.jsonl")
@@ -253,6 +255,7 @@ def test_exported_runs_are_files_that_score_the_same(tmp_path: Path, log: Path, 
         "results/multilabel/m/predictions.jsonl": files[3],
         "votes-crowdworker_annotations.jsonl": files[4],
         "ling-linguist_annotations.jsonl": files[5],
+        "results/claims/c/results.jsonl": files[6],
     }
     for name, file in written.items():
         known, again = kind_of(file), kind_of(out / name)
