@@ -15,11 +15,11 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.categories import (
     CategoryRecord,
     category_record,
-    is_categories,
     read_categories_file,
 )
-from simulator.ambient.files.dataset import has_sentence, is_dataset, read_checked, read_dataset
-from simulator.ambient.files.heads import any_row, files_below, head_of
+from simulator.ambient.files.dataset import has_sentence, read_checked, read_dataset
+from simulator.ambient.files.heads import any_row, head_of
+from simulator.ambient.files.kinds import CATEGORY_ROWS, DATASET, files_of
 from simulator.ambient.labels import CATEGORIES, LABELS, Category, Label, parse_label
 from simulator.ambient.merging import merge, with_categories
 from simulator.ambient.rows import BENCHMARK
@@ -232,14 +232,15 @@ def _read_registered(folder: Path) -> _Held:
 
 
 def _read_path(path: Path) -> _Held:
-    heads = {file: head_of(file) for file in files_below(path)}
-    reads = {file: read_dataset(file) for file, head in heads.items() if any_row(is_dataset, head)}
-    if path.is_file() and not reads and any_row(has_sentence, heads[path]):
+    kinds = files_of(path)
+    reads = {file: read_dataset(file) for file, kind in kinds.items() if kind is DATASET}
+    # Rows so damaged that they are of no kind are told, where one file is asked for.
+    if path.is_file() and not kinds and any_row(has_sentence, head_of(path)):
         reads = {path: read_dataset(path)}
     if not reads:
         raise InputError(f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)")
     merged = merge(reads)
-    annotated = [read_categories_file(file) for file, head in heads.items() if any_row(is_categories, head)]
+    annotated = [read_categories_file(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
     rows = tuple(row for read in annotated for row in read.rows)
     examples = {one.id: one for one in with_categories(merged.examples.values(), rows)}
     unread = [fault for read in reads.values() for fault in read.faults]

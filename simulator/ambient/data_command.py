@@ -16,9 +16,7 @@ from simulator.ambient.checking import KIND as KIND
 from simulator.ambient.checking import check_files as check_files
 from simulator.ambient.checking import find_files as find_files
 from simulator.ambient.data import load_examples
-from simulator.ambient.files.dataset import is_dataset
-from simulator.ambient.files.heads import any_row, head_of
-from simulator.ambient.files.kinds import DATASET, files_of
+from simulator.ambient.files.kinds import DATASET, files_of, kind_of
 from simulator.ambient.published import differences
 from simulator.ambient.rows import BENCHMARK as BENCHMARK
 from simulator.ambient.statistics import statistics
@@ -69,7 +67,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
         if faults:
             chosen, dropped = _good_rows(chosen, good)
             left_out.update(dropped)
-        if not any(any_row(is_dataset, head_of(file)) for file in chosen.values()):
+        if not any(kind_of(file) is DATASET for file in chosen.values()):
             raise InputError(f"{path}: no good example of AmbiEnt (.jsonl with id, premise, hypothesis, …)")
         return chosen
 

@@ -74,9 +74,10 @@ def _read_seed_file(path: Path) -> Read[SeedRecord]:
         return Read((), (), (Fault(str(path), "", 0, "format", str(error).removeprefix(f"{path}: ")),))
 
 
+CATEGORY_ROWS: Final = Kind("categories", "kinds of ambiguity", is_categories, read_categories_file)
 DATASET: Final = Kind("dataset", "examples", is_dataset, read_dataset)
 KINDS: Final[tuple[Kind, ...]] = (
-    Kind("categories", "kinds of ambiguity", is_categories, read_categories_file),
+    CATEGORY_ROWS,
     DATASET,
     Kind("linguists", "linguists' annotations", _has("worker_ids", "annotations"), read_linguists),
     Kind("distractors", "distractors of ambiguous sentences", is_distractors, read_distractors),

@@ -9,8 +9,7 @@ from typing import Final
 from simulator import datasets
 from simulator.ambient.data import read_examples
 from simulator.ambient.examples import Example
-from simulator.ambient.files.dataset import is_dataset
-from simulator.ambient.files.heads import any_row, head_of
+from simulator.ambient.files.kinds import DATASET, kind_of
 from simulator.ambient.rows import BENCHMARK
 
 # The dataset is looked for in so many folders above a results file.
@@ -55,4 +54,4 @@ def _found(results: Iterable[Path], given: Sequence[Path]) -> str | Path | None:
 
 
 def _holds_examples(file: Path) -> bool:
-    return file.is_file() and any_row(is_dataset, head_of(file))
+    return file.is_file() and kind_of(file) is DATASET

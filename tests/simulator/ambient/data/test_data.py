@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,12 @@ def test_the_published_data(published: Path) -> None:
     assert (len(held), held[0].id) == (1545, "942")
     assert {one.split for one in held} == {"test"}
     assert sum(bool(one.categories) for one in load_examples(published)) == 88
+
+
+def test_a_damaged_row_of_other_files_makes_no_dataset_of_them(tmp_path):
+    row = {"id": 1, "premise": "a", "hypothesis": "b", "labels": "neutral", "prediction": "neutral"}
+    damaged = {name: value for name, value in row.items() if name != "prediction"}
+    lines = [json.dumps({**(damaged if number == 2 else row), "id": number}) for number in range(5)]
+    (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
+    with pytest.raises(InputError, match="no file of AmbiEnt's examples"):
+        load_examples(tmp_path)
