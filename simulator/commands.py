@@ -87,7 +87,8 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
             f"nothing here that can be checked; known are {known}" if path.exists() else "does not exist"
         )
         faults.append(Fault(str(path), "", 0, "format", problem))
-    return tuple(sorted(faults))
+    # By line, where a file has them; an id would sort 10 before 9.
+    return tuple(sorted(faults, key=lambda fault: (fault.file, fault.line, fault)))
 
 
 @data_app.command("add")
