@@ -164,7 +164,9 @@ def _continued(
         for one in sampled
     ]
     figures = (_histogram(t, sampled),) if any(log_odds(one) for one in sampled) else ()
-    return figures, {"options": options, "num_conts": record.num_conts}
+    # An imported file has estimates and how many continuations they come from, not the continuations.
+    drawn = any(one.continuations for one in sampled)
+    return figures, {"options": options, "num_conts": record.num_conts, "sampled": drawn}
 
 
 def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
