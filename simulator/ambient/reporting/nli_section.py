@@ -82,12 +82,22 @@ def nli_section(found: Results, files: Sequence[str], left_out: int = 0) -> Sect
         rows=len(found.gold),
         left_out=left_out,
         measures=tuple(one for model in models for one in _measures(model)),
-        remarks=tuple(found.checks),
+        remarks=(*found.checks, *map(_single, filter(_is_single, models))),
         tables={name: table for name, table in tables.items() if table.rows},
         exact={"table_5": table_5_long(models)},
         data={"models": {model.name: model_json(model) for model in models}},
         listed=False,
     )
+
+
+def _is_single(model: Model) -> bool:
+    """Whether a model that the paper trained several times is told of once."""
+    paper = paper_row(model.folder or model.name)
+    return model.seeds is None and model.measures is not None and paper is not None and paper.em is not None
+
+
+def _single(model: Model) -> str:
+    return f"{model.name}: one training; the paper's figures are means over five"
 
 
 def model_json(model: Model) -> dict[str, Any]:
