@@ -178,7 +178,8 @@
 
       stAllow(ready) {
         for (const control of this.all("[data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
-        for (const field of this.all("[data-answer]")) field.readOnly = !ready;
+        // What was typed while a turn is on its way would not be in what comes back.
+        for (const field of this.all("[data-answer], [data-form=st-answer] textarea")) field.readOnly = !ready;
       },
 
       // ---- moving
