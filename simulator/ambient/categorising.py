@@ -130,6 +130,7 @@ def sort_example(
     submission: str,
     note: str = "",
     decides: bool = False,
+    single: bool = False,
 ) -> Categorised:
     """The rows that an annotator's form makes; nothing is written here.
 
@@ -141,6 +142,7 @@ def sort_example(
         submission: the same is the same form, however often it is sent.
         note: anything else.
         decides: whether it ends a discussion.
+        single: whether all of them fit one and the same ambiguity, of which one alone then holds (`winner`).
 
     Raises:
         InputError: if the example is not ambiguous, or a kind is missing or unknown.
@@ -154,6 +156,8 @@ def sort_example(
         raise InputError(f"{unknown[0]!r} is no kind of ambiguity; they are {', '.join(CATEGORIES)}.")
     if not given:
         raise InputError("Name a kind of ambiguity; if none fits, it is of another kind (other).")
+    fitting = _kinds(given)
+    kinds = [winner(fitting)] if single else list(fitting)
     item = _item(example)
     judgment = Judgment(
         id=f"{data}/{item.hash}/category/{annotator}/{submission}",
@@ -161,7 +165,7 @@ def sort_example(
         item_hash=item.hash,
         annotator=annotator,
         kind=KIND,
-        value={"categories": list(_kinds(given)), "data": data, "note": note, "decides": decides},
+        value={"categories": kinds, "data": data, "note": note, "decides": decides},
         key=submission,
     )
     return Categorised(item, judgment)

@@ -7,7 +7,7 @@ the page; nothing is written then, and nothing of the form is lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
 from simulator.ambient.annotation_rules import read_annotation
-from simulator.ambient.categorising import sort_example, winner
+from simulator.ambient.categorising import sort_example
 from simulator.ambient.claim_marks import mark_claim
 from simulator.ambient.consolidation import FormProblems, consolidate
-from simulator.ambient.labels import CATEGORIES, Category
 from simulator.errors import AskbackError, InputError
 from ui.ambient.stages import complaints
 from ui.research.address import CATEGORIES as SORTING
@@ -120,17 +119,15 @@ def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCa
     example = next((one for one in examples if one.id == asked.item), None)
     if example is None:
         raise InputError(f"There is no example {asked.item!r} in {data}.")
-    fitting = _texts(asked.form.get("categories"))
-    if asked.form.get("several") == "one" and len(fitting) > 1:
-        fitting = [winner(_known(fitting))]
     item, row = sort_example(
         example,
         checked_name(visit.at.reviewer),
-        fitting,
+        _texts(asked.form.get("categories")),
         data=data,
         submission=asked.key,
         note=_short(asked.form, "comment"),
         decides=asked.decides,
+        single=asked.form.get("several") == "one",
     )
     writer.put(item)
     writer.put(row).result()
@@ -162,10 +159,6 @@ def _texts(given: object) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
         raise InputError("This is no list of names.")
     return list(given)
-
-
-def _known(given: Sequence[str]) -> list[Category]:
-    return [category for category in CATEGORIES if category in given]
 
 
 def _short(form: Mapping[str, Any], name: str) -> str:

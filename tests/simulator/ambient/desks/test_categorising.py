@@ -69,6 +69,12 @@ def test_of_several_kinds_that_fit_one_ambiguity_the_first_holds() -> None:
         winner([])
 
 
+def test_kinds_that_fit_a_single_ambiguity_are_kept_as_the_first_of_them(desk: Any, sort: Sort) -> None:
+    sort("1", "ann", "pragmatic", "lexical", single=True)
+    sort("1", "bo", "lexical", single=True)
+    assert standing(desk)[0].kinds == {"ann": ("lexical",), "bo": ("lexical",)}
+
+
 def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
     assert sorted(one.id for one in to_sort(standing(desk), "ann")) == ["1", "2", "3_c", "4"]
     sort("1", "ann", "scopal", "lexical", "scopal", note="two of them")
