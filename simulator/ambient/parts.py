@@ -16,7 +16,9 @@ from simulator.ambient.distractors import DistractorRule
 from simulator.ambient.evaluation import distractors_of, evaluation_items
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import read_results
+from simulator.ambient.files.distractors import load_distractors
 from simulator.ambient.items import TASKS, ClaimItem, InstructionText, Item, Task
+from simulator.ambient.labels import Side
 from simulator.ambient.players.inference import PREFIX
 from simulator.ambient.players.offline import TASKS_OF
 from simulator.ambient.prepare import annotate_items, crowd_items, nli_items, true_false_items
@@ -45,6 +47,7 @@ class Wish:
         distractor: the rule that makes it (continue).
         relations: categories of words for it; None for the built-in table.
         results: whose rewrites are judged (evaluate).
+        distractors: a file of them (crowd, evaluate); None: the examples' own.
     """
 
     data: str = BUILTIN
@@ -58,6 +61,7 @@ class Wish:
     distractor: DistractorRule = "paper"
     relations: Relations | None = field(default=None, repr=False)
     results: tuple[str, ...] = ()
+    distractors: Path | None = None
 
 
 def read_tasks(text: str) -> tuple[Task, ...]:
@@ -125,8 +129,18 @@ def suited_stem(player: str) -> str:
 def _evaluate(player: str, wish: Wish) -> Sequence[Item]:
     if not wish.results:
         raise InputError("--task evaluate: name the results file or the run that is judged, --results")
-    distractors = distractors_of(part_examples(wish))
+    examples = part_examples(wish)
+    distractors = {**distractors_of(examples), **_distractors(examples, wish)}
     return evaluation_items(results_of(wish.results), distractors, seed=wish.seed)
+
+
+def _crowd(player: str, wish: Wish) -> Sequence[Item]:
+    examples = part_examples(wish)
+    return crowd_items(examples, seed=wish.seed, distractors=_distractors(examples, wish))
+
+
+def _distractors(examples: Sequence[Example], wish: Wish) -> Mapping[tuple[str, Side], str]:
+    return {} if wish.distractors is None else load_distractors(wish.distractors, examples)
 
 
 def _claims(player: str, wish: Wish) -> Sequence[Item]:
@@ -164,7 +178,7 @@ def _claims(player: str, wish: Wish) -> Sequence[Item]:
 
 
 _MAKERS: Final[Mapping[Task, Callable[[str, Wish], Sequence[Item]]]] = {
-    "crowd": lambda player, wish: crowd_items(part_examples(wish), seed=wish.seed),
+    "crowd": _crowd,
     "evaluate": _evaluate,
     "annotate": lambda player, wish: annotate_items(part_examples(wish)),
     "generate": _generate,

@@ -46,7 +46,8 @@ def crowd_items(
         raise InputError(
             f"{_ids(missing)}: no distractor for the ambiguous side; give the examples a field "
             '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
-            "or a study the file that `askback generate ambient-distractors` makes (distractors: FILE)"
+            "or name the file that `askback generate ambient-distractors` makes (a run: --distractors FILE, "
+            "a study's settings: distractors: FILE)"
         )
     wrong = [one for one in fit if found[one.id] in (one.sentence(one.sides[0]), *one.rewrites(one.sides[0]))]
     if wrong:

@@ -96,6 +96,10 @@ def run_ambient(
     results: Annotated[
         list[str] | None, typer.Option(help="evaluate: a results file or a run; several: give it again")
     ] = None,
+    distractors: Annotated[
+        Path | None,
+        typer.Option(help="crowd, evaluate: a file of `askback generate ambient-distractors`"),
+    ] = None,
     nli: Annotated[
         Path | None, typer.Option(help="claim: folder of the model that scores paraphrases")
     ] = None,
@@ -137,6 +141,7 @@ def run_ambient(
         distractor=distractor,
         relations=None if relations is None else read_relations(relations),
         results=tuple(results or ()),
+        distractors=distractors,
     )
     models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
     names = list(dict.fromkeys(model or ["offline/gold"]))

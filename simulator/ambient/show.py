@@ -99,8 +99,7 @@ def _crowd(item: CrowdItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
         )
         for place, one in enumerate(item.candidates)
     )
-    true = [one for one in candidates if one.label is not None]
-    agreed = [one.plausible and one.answer == one.label for one in true if one.answer is not None]
+    agreed = [one.found and one.labelled for one in candidates if one.labelled is not None]
     return Replay(
         task=item.task,
         premise=item.premise,

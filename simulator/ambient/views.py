@@ -93,6 +93,16 @@ class ReplayCandidate:
     plausible: bool | None
     answer: Label | None
 
+    @property
+    def found(self) -> bool | None:
+        """Whether a reading was said to be possible; of a distractor that is a matter of judgement."""
+        return None if self.label is None else self.plausible
+
+    @property
+    def labelled(self) -> bool | None:
+        """Whether the pair with a reading got the reading's label."""
+        return None if self.label is None or self.answer is None else self.answer == self.label
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStatement:

@@ -29,8 +29,6 @@ class Candidate:
 
     given: ReplayCandidate
     pieces: tuple[Piece, ...]
-    found: bool | None
-    labelled: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def story(texts: Strings, replay: Replay) -> Story:
         tuple(label for label in SHOWN if label in replay.gold),
         tuple(label for label in SHOWN if label in given),
         sentence,
-        tuple(_candidate(sentence, one) for one in replay.candidates),
+        tuple(Candidate(one, word_diff(sentence, one.sentence)) for one in replay.candidates),
         tuple(_rewrites(replay, form.rewrites if form is not None else ())),
         tuple(_rewrites(replay, replay.disambiguations)),
     )
@@ -105,8 +103,8 @@ def _sentence(replay: Replay) -> str:
 def _heading(texts: Strings, replay: Replay) -> str:
     form = replay.annotation
     if form is not None:
-        same = form.labels == replay.gold
-        name = "discarded" if form.discard else "same" if same else "other"
+        verdict = "unknown" if replay.correct is None else "same" if replay.correct else "other"
+        name = "discarded" if form.discard else verdict
         return texts(f"ambient.result.annotate_{name}")
     name = "true_false" if replay.task == "true_false" else "crowd"
     return texts(f"ambient.result.{name}_score", correct=replay.correct, of=replay.of)
@@ -119,16 +117,6 @@ def _lead(texts: Strings, replay: Replay) -> str:
     count = sum(one.label is not None for one in replay.candidates)
     side = texts(f"ambient.side.{replay.side}").lower()
     return texts("ambient.result.crowd_lead", side=side, count=count)
-
-
-def _candidate(sentence: str, one: ReplayCandidate) -> Candidate:
-    reading = one.label is not None
-    return Candidate(
-        one,
-        word_diff(sentence, one.sentence),
-        None if one.plausible is None else one.plausible == reading,
-        one.answer == one.label if reading else None,
-    )
 
 
 def _rewrites(replay: Replay, readings: Iterable[Disambiguation]) -> Iterable[Rewrite]:

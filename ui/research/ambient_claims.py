@@ -10,9 +10,9 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambient.claim_marks import MARKS, MarkedClaim, marked_claims, records_marked_by
 from simulator.ambient.claims import THRESHOLD, claim_measures, explanation, predicted_set, score
-from simulator.ambient.claims_command import PAPER
 from simulator.ambient.labels import Label
 from simulator.ambient.records import ClaimRecord, Paraphrase
+from simulator.ambient.reporting.paper import paper
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_words import Line, ordered, runs_of, share_line
 from ui.research.view import Page, Visit
@@ -93,9 +93,9 @@ def _following(listed: Sequence[MarkedClaim], shown: MarkedClaim | None, annotat
 
 
 def _measured(every: Sequence[MarkedClaim], annotator: str) -> dict[str, Any]:
-    found = claim_measures(records_marked_by(every, annotator))
+    found, printed = claim_measures(records_marked_by(every, annotator)), paper()["claims"]
     lines: list[Line] = [
-        share_line(name, getattr(found, name), f"{100 * PAPER[name]:.1f}") for name in ("precision", "recall")
+        share_line(name, getattr(found, name), f"{printed[name]:.1f}") for name in ("precision", "recall")
     ]
     return {"measured": found, "lines": lines}
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambient.claims import claim_measures
-from simulator.ambient.claims_command import PAPER as CLAIMS
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.evaluation import evaluation_measures
@@ -204,7 +203,7 @@ def _claim(reader: LogReader, run: str, actor: str) -> Part | None:
         return None
     found = claim_measures(records)
     lines = tuple(
-        share_line(name, getattr(found, name), _number(100 * CLAIMS[name], 1))
+        share_line(name, getattr(found, name), f"{paper()['claims'][name]:.1f}")
         for name in ("precision", "recall")
     )
     counts = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
 from simulator.ambient.claims import rescored as rescored_claims
-from simulator.ambient.claims_command import PAPER, table_6
+from simulator.ambient.claims_command import table_6
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.examples import Example
@@ -265,8 +265,7 @@ def claims_section(
     found = claim_measures(records)
     printed: Mapping[str, Any] = {}
     if is_published("claims", len(records)) and any(Path(file).name == "results.jsonl" for file in files):
-        # Its figures stand with the command of claims, as fractions.
-        printed = {**paper()["claims"], **{key: 100 * value for key, value in PAPER.items()}}
+        printed = paper()["claims"]
     differences = rescored_claims(records)
     measures = [
         Measure(

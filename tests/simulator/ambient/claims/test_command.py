@@ -8,7 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulator.ambient.claims_command import score_ambient_claims
+from simulator.ambient.claims import claim_measures
+from simulator.ambient.claims_command import measures_table, score_ambient_claims
+from simulator.ambient.records import ClaimRecord
 from simulator.errors import InputError
 
 CLAIMS = ("The bridge opened again.", "Rents fell.", "Half of all buses are new.", "Nobody voted.")
@@ -50,7 +52,8 @@ def annotations(tmp_path):
 def test_precision_and_recall_with_intervals_and_the_claims_behind_them(results, annotations):
     found = score(results, "--annotations", annotations)
     assert found.exit_code == 0
-    assert "precision  50.0 [" in found.output and "12.4" in found.output and "88.8" in found.output
+    # The paper's figures are of 200 claims, and stand beside no others.
+    assert "precision  50.0 [" in found.output and "12.4" not in found.output
     assert "3 claims marked, 2 of them as ambiguous; 2 flagged (score above 0.1224)" in found.output
     assert "0 without a paraphrase; 1 not marked" in found.output
     assert "The bridge opened again. Really." in found.output and "Half of all" not in found.output
@@ -120,3 +123,13 @@ def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
     assert told["claims"][0]["labels"] == "contradiction, entailment, neutral"
     assert told["claims"][0]["paraphrase"] == "The bridge opened again. Yes."
     assert told["problems"] == []
+
+
+def test_the_papers_figures_stand_beside_as_many_claims():
+    claims = [
+        ClaimRecord(id=str(place), claim="c", cleaned="c", marks=frozenset("a" if place % 9 == 0 else "f"))
+        for place in range(200)
+    ]
+    shown = measures_table(claim_measures(claims)).to_text()
+    assert "88.8" in shown
+    assert "88.8" not in measures_table(claim_measures(claims[:150])).to_text()

@@ -21,6 +21,7 @@ from simulator.ambient.summary import score_run, summarise
 from simulator.ambient.trial_log import (
     claim_records,
     continuation_records,
+    crowd_records,
     generation_records,
     nli_records,
     true_false_records,
@@ -215,3 +216,26 @@ def test_records_of_every_test(askback, log_path):
             assert one.readings == tuple(frozenset({label}) for label in one.reading_labels)
         assert continuation_records(reader, ["nli"]) == ()
         assert claim_records(reader, ["nli"]) == ()
+
+
+def test_crowd_items_take_distractors_out_of_a_file(askback, log_path, tmp_path):
+    examples = [replace(one, distractors={}) for one in load_examples() if one.xor][:3]
+    write_dataset(tmp_path / "examples.jsonl", examples)
+    line = ("run", "--task", "crowd", "--data", tmp_path / "examples.jsonl")
+    assert "--distractors FILE" in askback(*line, error=InputError)
+    rows = [
+        {
+            "id": one.id,
+            "side": one.sides[0],
+            "sentence": one.sentence(one.sides[0]),
+            "distractor": f"Or {one.id}.",
+        }
+        for one in examples
+    ]
+    (tmp_path / "distractors.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert "agreement" in askback(*line, "--distractors", tmp_path / "distractors.jsonl")
+    with LogReader(log_path) as reader:
+        shown = [one.interpretations for one in crowd_records(reader, [run.id for run in reader.runs()])]
+    assert sorted(text for row in shown for text in row if text.startswith("Or ")) == sorted(
+        f"Or {one.id}." for one in examples
+    )
