@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
         assert one is not None
         assert f"{100 * one.value:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]" in said
     assert f"Statements {found.statements}" in said
-    assert "paper: 49.6–63.0" in said
+    assert "paper, its data: 49.6–63.0" in said
 
 
 def test_the_paper_s_figure_is_that_of_the_same_model() -> None:
