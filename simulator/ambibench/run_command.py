@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from rich.console import Console
 
-from logs import LogReader, LogWriter
+from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambibench.data import BUILTIN, Draw
@@ -51,7 +51,7 @@ from simulator.runner.command import (
     model_options,
     play,
 )
-from simulator.runner.scoring import refuse_judge
+from simulator.runner.scoring import scored_again
 
 SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 Formats = Literal["arrow", "qa", "both"]
@@ -324,13 +324,8 @@ def score_command(
     Raises:
         InputError: if a judge is named.
     """
-    refuse_judge(run, judge, base_url, budget)
-    path = log or default_path()
     console = Console()
-    with LogReader(path) as reader:
-        with LogWriter(path, durable=False) as writer:
-            for score in score_run(reader, run):
-                writer.put(score)
+    with scored_again(run, judge, base_url, budget, log, score_run) as reader:
         found = summarise(reader, run)
     if as_json:
         console.print_json(data=summary_json(found))

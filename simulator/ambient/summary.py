@@ -20,6 +20,7 @@ from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.generation import generation_measures
+from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import Task
 from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.nli.metrics import nli_measures
@@ -36,11 +37,10 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.ambient.true_false import true_false_measures
-from simulator.stats import Interval, bootstrap_mean
+from simulator.stats import Interval
 
 Measured = Mapping[str, Interval | None]
 Noted = Mapping[str, int]
-RESAMPLES: Final = 1000  # spec 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +127,11 @@ def _annotated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
         if score.value is not None:
             scores.setdefault(score.metric, []).append(score.value)
     measures = {
-        "set is the dataset's": _mean(scores.get("exact", ())),
-        "several labels": _mean(scores.get("ambiguous", ())),
+        "set is the dataset's": mean_interval(scores.get("exact", ())),
+        "several labels": mean_interval(scores.get("ambiguous", ())),
         "alpha of sets": found.alpha,
     }
     return measures, {"examples": found.rows, "discarded": found.discarded}
-
-
-def _mean(values: Sequence[float]) -> Interval | None:
-    return bootstrap_mean(values, resamples=RESAMPLES) if values else None
 
 
 def _generated(reader: LogReader, run: str) -> tuple[Measured, Noted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -10,9 +11,10 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.console import Console
 
-from logs import LogReader, LogWriter
+from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
+from logs.rows import Score
 from simulator.errors import InputError
 from simulator.handmethat.data import NoEpisodeError, load_tasks
 from simulator.handmethat.env.game import LIMIT, CommandList
@@ -38,7 +40,7 @@ from simulator.runner.command import (
     model_options,
     play,
 )
-from simulator.runner.scoring import refuse_judge
+from simulator.runner.scoring import scored_again
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -171,19 +173,18 @@ def score_command(
     Raises:
         InputError: if a judge is named.
     """
-    refuse_judge(run, judge, base_url, budget)
-    path = log or default_path()
     console = Console()
-    with LogReader(path) as reader:
-        with LogWriter(path, durable=False) as writer:
-            for one in score_run(reader, run):
-                for row in score_rows(one.episode.id, one.scores):
-                    writer.put(row)
+    with scored_again(run, judge, base_url, budget, log, _rows) as reader:
         found = report(reader, [run])
         if as_json:
             console.print_json(data=report_json(found))
         else:
             print_report(console, found, reader.usage(run))
+
+
+def _rows(reader: LogReader, run: str) -> Iterator[Score]:
+    for one in score_run(reader, run):
+        yield from score_rows(one.episode.id, one.scores)
 
 
 def report_handmethat(

@@ -6,15 +6,18 @@ FILES``), which come first: a run with the name of a command is scored by ``askb
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol
 
 import typer
 from typer.core import TyperGroup
 
-from logs import LogReader
+from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
+from logs.rows import Score
 from simulator.errors import InputError
 from simulator.runner.rooms import load_part
 
@@ -70,6 +73,29 @@ def score_command(
     except InputError as error:
         raise InputError(f"{run} cannot be scored here. {error}") from error
     score(run, judge, base_url, budget, as_json, log)
+
+
+@contextmanager
+def scored_again(
+    run: str,
+    judge: str | None,
+    base_url: str | None,
+    budget: float | None,
+    log: Path | None,
+    scores: Callable[[LogReader, str], Iterable[Score]],
+) -> Iterator[LogReader]:
+    """A reader of the log, once the scores that a benchmark's rules give a run have been appended to it.
+
+    Raises:
+        InputError: as `refuse_judge`.
+    """
+    refuse_judge(run, judge, base_url, budget)
+    path = log or default_path()
+    with LogReader(path) as reader:
+        with LogWriter(path, durable=False) as writer:
+            for score in scores(reader, run):
+                writer.put(score)
+        yield reader
 
 
 def refuse_judge(run: str, judge: str | None, base_url: str | None, budget: float | None) -> None:

@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simulator.agreement import resampled
+from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.nli.thresholds import Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 from simulator.stats import LEVEL, Interval
 
-RESAMPLES: Final = 1000
 Floats = npt.NDArray[np.float64]
 RANDOM_SET: Final = 1 / len(LABEL_SETS)
 """Exact match of a set drawn at random."""
@@ -96,7 +97,7 @@ def nli_measures(records: Sequence[NliRecord], *, seed: int = 0, resamples: int 
     known = [one for one in groups if one is not None]
     complete = len(known) == len(records)
     columns = np.column_stack([exact, *([known] if complete else []), counts.reshape(len(records), -1)])
-    sums = _resampled(columns, seed, resamples)
+    sums = resampled(columns, seed=seed, resamples=resamples)
     wide = 1 + complete
     shares = sums[:, :wide] / len(records)
     by_label = _f1_of_sums(sums[:, wide:].reshape(len(sums), len(LABELS), 2))
@@ -226,13 +227,6 @@ def _f1_of_sums(sums: Floats) -> Floats:
     """F1 from sums of `_counts`, shape (…, 2) -> (…)."""
     found: Floats = 2 * sums[..., 0] / np.maximum(sums[..., 1], 1)
     return found
-
-
-def _resampled(columns: Floats, seed: int, resamples: int) -> Floats:
-    """Sums of columns over all rows, then over as many rows drawn with replacement, so many times."""
-    generator = np.random.default_rng(seed)
-    drawn = (generator.integers(0, len(columns), size=len(columns)) for _ in range(resamples))
-    return np.array([columns.sum(axis=0), *(columns[picks].sum(axis=0) for picks in drawn)])
 
 
 def _interval(values: Floats, n: int) -> Interval:
