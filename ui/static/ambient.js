@@ -218,7 +218,7 @@
         const cards = state.cards.filter((card) => labels.includes(card.label));
         const aside = [...state.aside, ...state.cards.filter((card) => !labels.includes(card.label))];
         for (const label of labels.length > 1 ? labels : []) {
-          if (cards.some((card) => card.label === label)) continue;
+          if (cards.some((card) => card.label === label) || cards.length >= this.all("[data-card]").length) continue;
           const place = aside.findIndex((card) => card.label === label);
           cards.push(place < 0 ? { label, ...this.aePair() } : aside.splice(place, 1)[0]);
         }

@@ -184,7 +184,8 @@ window.askbackJudging = (() => {
     },
 
     dropCard(place) {
-      this.cards.splice(place, 1);
+      // Ticking its label again brings it back.
+      this.aside.push(...this.cards.splice(place, 1));
       this.cardsShown();
       this.judgeKept();
       (this.one(`[data-card="${Math.max(place - 1, 0)}"]:not([hidden]) [data-card-label]`) || this.one("[name=labels]")).focus();
