@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,17 @@ from click.testing import Result
 
 Call = Callable[..., Result]
 Row = dict[str, Any]
+
+
+def spelled(value: Any) -> Any:
+    """A record as lists, pairs and texts: the same for equal records, in whatever order a set is walked."""
+    if is_dataclass(value):
+        return [(field.name, spelled(getattr(value, field.name))) for field in fields(value)]
+    if isinstance(value, Mapping):
+        return [(spelled(key), spelled(one)) for key, one in value.items()]
+    if isinstance(value, Set):
+        return sorted(map(spelled, value))
+    return list(map(spelled, value)) if isinstance(value, list | tuple) else value
 
 
 def lines(path: Path, rows: Sequence[Row | str]) -> Path:

@@ -20,6 +20,7 @@ from ambient_rows import (
     lines,
     linguists,
     predicted,
+    spelled,
     statements,
 )
 
@@ -106,7 +107,8 @@ def logged(log: Path) -> dict[str, int]:
 
 def comparable(record: Any) -> str:
     """Files say null where the log has nothing in an object; stored scores of claims are not kept."""
-    return repr(record).replace("discarded={}", "discarded=None").partition(", stored_score=")[0]
+    told = str(spelled(record)).replace("('discarded', [])", "('discarded', None)")
+    return told.partition(", ('stored_score'")[0]
 
 
 def same(found: Sequence[Any], wanted: Sequence[Any]) -> bool:
