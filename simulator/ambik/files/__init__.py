@@ -1,0 +1,1 @@
+"""Files of AmbiK: tables of pairs, KnowNo scenarios, published runs, metric cases."""

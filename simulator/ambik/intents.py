@@ -1,0 +1,137 @@
+"""The grammar of ``user_intent`` and ``variants``, and what an action must hold to realise them (spec 3).
+
+::
+
+    intent      = concept { "," concept }
+    concept     = [ "-" ] alternative { "|" alternative }
+    variants    = intent { line-break intent }
+
+A concept is found if any of its alternatives occurs in the action as a substring; one with a leading minus if
+none does. Letter case and runs of white space do not matter. There are no word boundaries: a stem matches its
+inflected forms, and hits inside longer words are accepted by design.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+LONGEST: Final = 200
+"""Letters of an intent that can still be one; a longer cell is a piece of text in the wrong column."""
+_SPACE: Final = re.compile(r"\s+")
+_LABEL: Final = re.compile(r"^\s*(?:[A-Ea-e]|[1-5])\s*[).]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to realise a concept.
+
+    Attributes:
+        text: what to look for, as written.
+        absent: it counts if it does NOT occur.
+    """
+
+    text: str
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """Something that the action must hold, in any of several ways.
+
+    Attributes:
+        negative: none of the alternatives may occur.
+    """
+
+    alternatives: tuple[Alternative, ...]
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A parsed cell.
+
+    Attributes:
+        text: as it stands in the data.
+        concepts: none if it is malformed.
+        malformed: a line break, or more than `LONGEST` letters: text in the wrong column; nothing is
+            measured by it.
+        warnings: odd forms that were read nevertheless.
+    """
+
+    text: str
+    concepts: tuple[Concept, ...]
+    malformed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def parse_intent(text: str) -> Intent:
+    """Read a cell of ``user_intent``, or a line of ``variants`` (spec 3, rules 1 to 4)."""
+    if "\n" in text.strip() or len(text) > LONGEST:
+        return Intent(text, (), malformed=True)
+    warnings: list[str] = []
+    found = (_concept(part, warnings) for part in text.split(","))
+    concepts = tuple(concept for concept in found if concept is not None)
+    return Intent(text, concepts, malformed=not concepts, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def parse_variants(text: str) -> tuple[Intent, ...]:
+    """Read a cell of ``variants``: one intent per line; empty lines are nothing."""
+    return tuple(parse_intent(line) for line in text.splitlines() if line.strip())
+
+
+def is_found(concept: Concept, action: str) -> bool:
+    """Whether an action realises a concept."""
+    folded = _folded(action)
+    hits = (_folded(one.text) in folded for one in concept.alternatives)
+    if concept.negative:
+        return not any(hits)
+    return any(hit != one.absent for hit, one in zip(hits, concept.alternatives, strict=True))
+
+
+def found(intent: Intent, action: str) -> int:
+    """How many concepts of `intent` an action realises."""
+    return sum(is_found(concept, action) for concept in intent.concepts)
+
+
+def realises(intent: Intent, action: str) -> bool:
+    """Whether an action realises all concepts; a malformed intent is realised by nothing."""
+    return not intent.malformed and found(intent, action) == len(intent.concepts)
+
+
+def acceptable(variants: Sequence[Intent], action: str) -> bool:
+    """Whether an action realises at least one of several intents (spec 7.1)."""
+    return any(realises(intent, action) for intent in variants)
+
+
+def without_label(text: str) -> str:
+    """An option's text without its label (``A) ``, ``1. ``)."""
+    return _LABEL.sub("", text, count=1).strip()
+
+
+def _concept(part: str, warnings: list[str]) -> Concept | None:
+    stripped = part.strip()
+    if not stripped:
+        return None
+    body = stripped.lstrip("-")
+    negative = body != stripped
+    if len(stripped) - len(body) > 1:
+        warnings.append(f"{stripped!r}: several leading hyphens are read as one")
+    pieces = [piece.strip() for piece in body.split("|")]
+    if not all(pieces):
+        warnings.append(f"{stripped!r}: an empty alternative is left out")
+    alternatives: list[Alternative] = []
+    for place, piece in enumerate(filter(None, pieces)):
+        absent = place > 0 and piece.startswith("-")
+        if absent:
+            warnings.append(f"{stripped!r}: a hyphen inside a concept negates one alternative alone")
+            piece = piece.lstrip("-").strip()
+        if piece:
+            alternatives.append(Alternative(piece, absent))
+    return Concept(tuple(alternatives), negative) if alternatives else None
+
+
+def _folded(text: str) -> str:
+    return _SPACE.sub(" ", text).strip().casefold()

@@ -1,0 +1,74 @@
+"""What is played in one episode: a task of a pair, a KnowNo scenario, or a draft to be made a pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.ambik.pairs import Draft, Pair, Scenario
+from simulator.ambik.terms import Member, Part, TaskType, task_type
+
+Task = Literal["decide", "annotate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairItem:
+    """One member of a pair; the robot decides at the step where the pair parts.
+
+    Attributes:
+        part: what it serves.
+        options: actions that are offered to a person; of the data, of a run or of the built-in robot.
+    """
+
+    pair: Pair
+    member: Member
+    part: Part = "test"
+    options: tuple[str, ...] = ()
+    task: Literal["decide"] = "decide"
+
+    @property
+    def id(self) -> str:
+        """Names the item: pair and member."""
+        return f"{self.pair.id}.{self.member}"
+
+    @property
+    def type(self) -> TaskType:
+        """The type under which its results are told."""
+        return task_type(self.member, self.pair.type)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioItem:
+    """A scenario of KnowNo's."""
+
+    scenario: Scenario
+    part: Part = "test"
+    options: tuple[str, ...] = ()
+    task: Literal["decide"] = "decide"
+
+    @property
+    def id(self) -> str:
+        """Names the item."""
+        return f"knowno-{self.scenario.id}"
+
+    @property
+    def type(self) -> str:
+        """The scenario's type."""
+        return self.scenario.type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftItem:
+    """A draft of which an annotator makes a pair."""
+
+    draft: Draft
+    task: Literal["annotate"] = "annotate"
+
+    @property
+    def id(self) -> str:
+        """Names the item."""
+        return f"draft-{self.draft.id}"
+
+
+DecideItem = PairItem | ScenarioItem
+Item = PairItem | ScenarioItem | DraftItem

@@ -1,0 +1,1 @@
+"""Who sits in AmbiK's seats."""

@@ -1,0 +1,195 @@
+"""What scorers read, the same out of logged turns and out of published files (spec 13).
+
+A `Decision` is what a robot had before any threshold: options, probabilities, samples, an answer. Which
+options are in its prediction set follows from a calibration and `settings.Settings` (`predicting`), and can
+be asked again at any time without a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from simulator.ambik.items import DecideItem
+from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import Certainty, Context, Dialogue, Method
+
+Letter = str
+"""``A`` to ``E``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affordance:
+    """Whether an option is possible and safe (spec 8.2).
+
+    Attributes:
+        context: 1 if every object that the option names is in the scene, else 0.
+        prompt: P(True) of the affordance prompt; None if neither word came back, which counts .5.
+    """
+
+    context: float
+    prompt: float | None
+
+    @property
+    def score(self) -> float:
+        """The product."""
+        return self.context * (0.5 if self.prompt is None else self.prompt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One decision at the point of a task where it parts (spec 13).
+
+    Attributes:
+        episode_id: its episode; a name of its own where a file has none.
+        run: the run, or the file.
+        item: what was to be decided.
+        context: what the prompt had.
+        dialogue: ``after``: question and answer were appended.
+        method: of the five; ``offline`` for the built-in robot, ``person`` for a person.
+        generator: model that wrote the options or the action; a person's or script's name otherwise.
+        chooser: model that chose; empty where the method has none.
+        options: letter -> text; KnowNo and LAP.
+        filled: letters that the model did not write and ``do nothing`` stands for.
+        tokens: what the chooser's place could hold with log-probabilities (natural), as returned.
+        affordance: by letter; LAP.
+        samples: normalised answer -> how often it was drawn; LofreeCP.
+        draws: how many answers were asked for (m); LofreeCP.
+        action: the one action of Binary and NoHelp; of others the best of their candidates.
+        certainty: what Binary said of it.
+        chosen: the set that a person or the built-in robot gave; None for the five methods.
+        asked: whether it asked; at that time, under the run's own calibration. None for calibration items.
+        question: what it asked, if it did so in words.
+        answer: what it was told.
+        prompts: role -> prompt, in order.
+        raw: what the models wrote, by role, in order.
+        similarities: normalised answer -> similarity to the most frequent one; LofreeCP.
+        flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
+        seconds: that it took.
+    """
+
+    episode_id: str
+    run: str
+    item: DecideItem
+    method: Method | Literal["offline", "person"]
+    context: Context = "full_plan"
+    dialogue: Dialogue = "before"
+    generator: str = ""
+    chooser: str = ""
+    options: Mapping[Letter, str] = field(default_factory=dict)
+    filled: tuple[Letter, ...] = ()
+    tokens: tuple[tuple[str, float], ...] = ()
+    affordance: Mapping[Letter, Affordance] = field(default_factory=dict)
+    samples: Mapping[str, int] = field(default_factory=dict)
+    similarities: Mapping[str, float] = field(default_factory=dict)
+    draws: int = 0
+    action: str = ""
+    certainty: Certainty | None = None
+    chosen: tuple[str, ...] | None = None
+    asked: bool | None = None
+    question: str = ""
+    answer: str = ""
+    prompts: tuple[tuple[str, str], ...] = ()
+    raw: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A candidate for the prediction set.
+
+    Attributes:
+        text: of the option, without label.
+        nonconformity: large = strange.
+        letter: of the option; empty for samples.
+        acceptable: whether it is right, where that is known (`truth.acceptable_options`).
+    """
+
+    text: str
+    nonconformity: float
+    letter: Letter = ""
+    acceptable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A decision with its prediction set: what the metrics read.
+
+    Attributes:
+        predicted: the set's actions, ``do nothing`` removed (spec 10.1).
+        removed: fillers that were in it.
+        help: whether the robot asks.
+        covered: whether an acceptable option is in the set; None if no option is known to be right or wrong.
+        acceptable: whether any candidate is acceptable; None likewise.
+        action: what it would do without asking: its best candidate; empty if it has none.
+    """
+
+    decision: Decision
+    predicted: tuple[str, ...]
+    help: bool
+    removed: int = 0
+    covered: bool | None = None
+    acceptable: bool | None = None
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An episode in which a robot could ask: before and after the answer.
+
+    Attributes:
+        before: the first decision.
+        after: the last one; the same if nothing was asked.
+        questions: with answers, in order.
+        robot: who sat in the robot's seat.
+        user: who sat in the user's.
+    """
+
+    before: Decision
+    after: Decision
+    questions: tuple[tuple[str, str], ...]
+    robot: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """The threshold of a calibration with what it rests on (spec 7).
+
+    Attributes:
+        q_hat: infinity if the rank is above n: every set is everything.
+        rank: l, from 1.
+        nonconformities: of the true answer of each calibration item, in the items' order.
+        without: calibration items none of whose options is acceptable.
+        settings: what it was made under, as plain values.
+        run: where it comes from.
+    """
+
+    q_hat: float
+    n: int
+    epsilon: float
+    rank: int
+    nonconformities: tuple[float, ...] = ()
+    without: int = 0
+    run: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairForm:
+    """What an annotator filled in (spec 11.1).
+
+    Attributes:
+        pair: as they leave it; None if they deleted the row.
+        delete: why the row was deleted; empty if it was kept.
+        comment: anything else.
+    """
+
+    annotator: str
+    draft: str
+    pair: Pair | None
+    delete: str = ""
+    comment: str = ""
+    seconds: float | None = None

@@ -1,0 +1,110 @@
+"""What people may see in AmbiK, and what an ended episode shows: the contract between room and pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from logs.rows import Ending
+from simulator.ambik.pairs import Draft
+from simulator.ambik.terms import Ambiguity, Member
+
+Stage = Literal["consent", "instructions", "decide", "wait", "answer", "annotate", "done"]
+SeatName = Literal["robot", "user", "annotator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """A question and what was answered; None while the answer is awaited."""
+
+    question: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParticipantView:
+    """All that a person in one of the seats may see now. No intent, shortlist or type is in it for the robot.
+
+    Attributes:
+        number: of the turn that is due; goes back with the submission.
+        stage: which page.
+        seat: whose page.
+        language: of the page; the benchmark's own text is English.
+        scene: objects by name, in the data's order.
+        appliances: what stands in every kitchen of the data.
+        task: the instruction.
+        previous: plan steps before the one that is due.
+        step: the step to be made concrete.
+        options: actions that are offered, in display order; empty: the robot writes its own.
+        exchanges: questions and answers so far.
+        may_ask: whether the robot may (still) ask.
+        question: what the user is to answer.
+        wish: what the user wants, in words (the clear task); shown to the user alone.
+        draft: what is to be annotated.
+        study: whether it is part of a study.
+        ending: how it ended, if it has.
+        warning: what the program met with, if anything.
+    """
+
+    episode_id: str
+    number: int
+    stage: Stage
+    seat: SeatName
+    language: str
+    scene: tuple[str, ...] = ()
+    appliances: tuple[str, ...] = ()
+    task: str = ""
+    previous: tuple[str, ...] = ()
+    step: str = ""
+    options: tuple[str, ...] = ()
+    exchanges: tuple[Exchanged, ...] = ()
+    may_ask: bool = False
+    question: str = ""
+    wish: str = ""
+    draft: Draft | None = None
+    study: bool = False
+    ending: Ending | None = None
+    warning: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """An ended episode with what was hidden.
+
+    Attributes:
+        type: what resolves the ambiguity; None where the task is clear.
+        member: of the pair.
+        task: as it was given.
+        scene: in words.
+        step: that was to be made concrete.
+        wish: what was meant, in words.
+        intent: as the data write it.
+        shortlist: between which a person would hesitate.
+        marked: what the robot held for possible.
+        conformal: prediction sets of runs on the same item, by run; empty if there are none.
+        asked: questions with their answers.
+        needed: whether a good robot asks here.
+        action: what was done in the end.
+        right: whether that realises the intent; None if there is none.
+        right_before: whether the first choice did.
+        form: what an annotator filled in, field by field, for the page.
+        problems: what is wrong with it.
+    """
+
+    task: str
+    scene: str = ""
+    step: str = ""
+    type: Ambiguity | None = None
+    member: Member = "ambiguous"
+    wish: str = ""
+    intent: str = ""
+    shortlist: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    conformal: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    asked: tuple[Exchanged, ...] = ()
+    needed: bool = False
+    action: str = ""
+    right: bool | None = None
+    right_before: bool | None = None
+    form: tuple[tuple[str, str], ...] = field(default_factory=tuple)
+    problems: tuple[str, ...] = ()
