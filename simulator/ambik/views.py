@@ -83,6 +83,8 @@ class Replay:
         marked: what the robot held for possible.
         conformal: prediction sets of runs on the same item, by run; empty if there are none.
         asked: questions with their answers.
+        question: what the data would have asked; empty if they do not say.
+        answer: what the user then answers.
         needed: whether a good robot asks here.
         action: what was done in the end.
         right: whether that realises the intent; None if there is none.
@@ -102,6 +104,8 @@ class Replay:
     marked: tuple[str, ...] = ()
     conformal: tuple[tuple[str, tuple[str, ...]], ...] = ()
     asked: tuple[Exchanged, ...] = ()
+    question: str = ""
+    answer: str = ""
     needed: bool = False
     action: str = ""
     right: bool | None = None
