@@ -1,0 +1,47 @@
+"""What the seats are told (`View.task`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.ambik.items import DecideItem, DraftItem
+
+Exchanges = tuple[tuple[str, str], ...]
+"""Questions with their answers, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotKnows:
+    """What is told to whoever is to act or to ask.
+
+    Attributes:
+        item: a robot looks at its scene, task, plan up to the step and offered options; at nothing else of it.
+        exchanges: what it has asked in this episode, and what it was told.
+        may_ask: whether a question would be answered.
+    """
+
+    item: DecideItem
+    exchanges: Exchanges = ()
+    may_ask: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserKnows:
+    """What is told to whoever gave the task.
+
+    Attributes:
+        item: a user knows what they want: the clear task and the answer of the data.
+        question: to be answered now.
+        exchanges: before it.
+    """
+
+    item: DecideItem
+    question: str
+    exchanges: Exchanges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorKnows:
+    """What is told to whoever makes a pair of a draft."""
+
+    item: DraftItem
