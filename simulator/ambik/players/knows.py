@@ -15,7 +15,8 @@ class RobotKnows:
     """What is told to whoever is to act or to ask.
 
     Attributes:
-        item: a robot looks at its scene, task, plan up to the step and offered options; at nothing else of it.
+        item: scene, task, plan and offered options, and nothing that a robot must not know
+            (`playing.blinded`); the data's question and answer only where the option dialogue is ``after``.
         exchanges: what it has asked in this episode, and what it was told.
         may_ask: whether a question would be answered.
     """
