@@ -1,0 +1,113 @@
+"""What models wrote, read: four options, one action, a word of certainty (spec 6, 8.1, 8.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from simulator.ambik.records import Letter
+from simulator.ambik.terms import DO_NOTHING, NOT_LISTED, Certainty
+
+LETTERS: Final[tuple[Letter, ...]] = ("A", "B", "C", "D")
+FIVE: Final[tuple[Letter, ...]] = (*LETTERS, "E")
+# What models put around labels and texts: blanks of any width, bullets, marks of emphasis, an opening bracket.
+_OPTION: Final = re.compile(
+    r"^[\s>*_\-\u2022(\[]*(?P<label>[A-D1-4])[*_]*[).\uff09\uff0e][\s*_]*(?P<text>.*)$", re.I
+)
+_LABEL: Final = re.compile(
+    r"^[\s>*_\-\u2022(\[]*(?:(?:next |the )*(?:action|step|answer|option|动作|选项)\s*[:：][\s*_]*|"
+    r"[A-E1-5][*_]*[).\uff09\uff0e][\s*_]*)",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options by letter.
+
+    Attributes:
+        texts: in the letters' order.
+        filled: letters for which ``do nothing`` stands because the model wrote none.
+    """
+
+    texts: Mapping[Letter, str]
+    filled: tuple[Letter, ...] = ()
+
+
+def read_options(text: str) -> Options:
+    """The four options in what a model wrote.
+
+    An option is a line that begins with a letter A to D (or a digit 1 to 4) and ``)`` or ``.``; of several
+    with the same letter the first counts. Options that say the same stay as they are.
+    """
+    found = _found(text)
+    filled = tuple(letter for letter in LETTERS if letter not in found)
+    return Options({letter: found.get(letter, DO_NOTHING) for letter in LETTERS}, filled)
+
+
+def with_not_listed(options: Options, seed: int) -> Options:
+    """Five options in the manner of KnowNo's authors (spec 8.1).
+
+    What is said twice is left once, ``do nothing`` fills up to four, a fifth says that none of them is meant,
+    and all are shuffled.
+
+    Args:
+        options: four of them.
+        seed: of the order.
+    """
+    written = [options.texts[letter] for letter in LETTERS if letter not in options.filled]
+    distinct = list({normalised(text): text for text in reversed(written)}.values())[::-1]
+    fillers = len(LETTERS) - len(distinct)
+    texts = [*((text, False) for text in distinct), *([(DO_NOTHING, True)] * fillers), (NOT_LISTED, False)]
+    Random(seed).shuffle(texts)
+    lettered = list(zip(FIVE, texts, strict=True))
+    return Options(
+        {letter: text for letter, (text, _) in lettered},
+        tuple(letter for letter, (_, filler) in lettered if filler),
+    )
+
+
+def read_action(text: str) -> str:
+    """The one action in what a model wrote: its first line that says something, without label."""
+    for line in text.splitlines():
+        action = _bare(_LABEL.sub("", line, count=1))
+        if action:
+            return action
+    return ""
+
+
+def read_certainty(text: str) -> Certainty:
+    """Certain or uncertain, whatever the case and with or without a full stop; anything else is invalid."""
+    match text.strip().removesuffix(".").rstrip().lower():
+        case "certain":
+            return "certain"
+        case "uncertain":
+            return "uncertain"
+    return "invalid"
+
+
+def normalised(text: str) -> str:
+    """A text by which two are the same: lower case, single blanks, no final stop."""
+    return " ".join(text.split()).rstrip(". ").lower()
+
+
+def _found(text: str) -> dict[Letter, str]:
+    found: dict[Letter, str] = {}
+    for line in text.splitlines():
+        match = _OPTION.match(line)
+        if match is None:
+            continue
+        label, option = match["label"].upper(), _bare(match["text"])
+        letter = LETTERS[int(label) - 1] if label.isdigit() else label
+        if option:
+            found.setdefault(letter, option)
+    return found
+
+
+def _bare(text: str) -> str:
+    """Without the blanks and marks of emphasis around it, in single blanks."""
+    stripped = " ".join(text.split())
+    return stripped.strip("*_ ").strip()

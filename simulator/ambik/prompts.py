@@ -1,0 +1,194 @@
+"""Prompts by role (spec 6): what a model reads, made of a task at the point where it parts.
+
+A template ``personas/ambik/<role>.<language>.jinja`` is a whole conversation: what stands before the first
+line ``<<<user>>>`` is the system's message, and every such line (or ``<<<assistant>>>``) begins another. All
+messages but the last are the same for all items; the last holds the item. Text of items and people stands on
+one line each and cannot hold such a mark (``quoted``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, cast
+
+from personas.templates import TemplateError, render
+from simulator.ambik.items import DecideItem, PairItem
+from simulator.ambik.players.knows import Exchanges
+from simulator.ambik.terms import APPLIANCES, Context, Dialogue, Role
+from simulator.models import ChatModel, Message, Request
+from simulator.models.base import Role as Speaker
+
+Dataset = Literal["ambik", "knowno"]
+TURNS: Final[Mapping[str, str]] = {"en": "\nScene:", "zh": "\n场景"}
+"""By language: how the user's turn begins, before which a model that continues a text must stop."""
+_MARK: Final = re.compile(r"^<<<(user|assistant)>>>$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A task as the prompts tell it (spec 5).
+
+    Attributes:
+        scene: objects with articles.
+        task: the instruction.
+        previous: steps of the plan before the one that is due.
+        step: the one that is due, to be made concrete; empty where there is no plan.
+        exchanges: questions with answers; part of every prompt, also where the task is left out.
+        context: ``action_only`` leaves out task and previous steps, if there is a step to go by.
+        language: of the words around the data's English.
+    """
+
+    item: DecideItem
+    scene: str
+    task: str
+    previous: tuple[str, ...] = ()
+    step: str = ""
+    exchanges: Exchanges = ()
+    context: Context = "full_plan"
+    language: str = "en"
+
+    @property
+    def dataset(self) -> Dataset:
+        """Whose preamble and worked examples it gets."""
+        return "ambik" if isinstance(self.item, PairItem) else "knowno"
+
+
+def case_of(
+    item: DecideItem,
+    *,
+    context: Context = "full_plan",
+    dialogue: Dialogue = "before",
+    exchanges: Exchanges = (),
+    language: str = "en",
+) -> Case:
+    """An item as a case.
+
+    Args:
+        item: a member of a pair, or a scenario, which has no plan.
+        context: what the prompt has.
+        dialogue: ``after``: the pair's question and answer follow the ambiguous task.
+        exchanges: of the episode, after that.
+        language: of the prompt.
+    """
+    if not isinstance(item, PairItem):
+        scene = item.scenario.scene
+        return Case(
+            item=item,
+            scene=scene,
+            task=item.scenario.task,
+            exchanges=exchanges,
+            context=context,
+            language=language,
+        )
+    pair = item.pair
+    told = dialogue == "after" and item.member == "ambiguous"
+    previous, step = step_material(item)
+    return Case(
+        item=item,
+        scene=pair.scene,
+        task=pair.task(item.member),
+        previous=previous,
+        step=step,
+        exchanges=(((pair.question, pair.answer),) if told else ()) + exchanges,
+        context=context,
+        language=language,
+    )
+
+
+def step_material(item: DecideItem) -> tuple[tuple[str, ...], str]:
+    """The steps before the one at which a pair parts, and that one; nothing if the data do not say which."""
+    if not isinstance(item, PairItem):
+        return (), ""
+    plan, step = item.pair.plan(item.member), item.pair.step
+    return ((), "") if step is None or not 0 <= step < len(plan) else (plan[:step], plan[step])
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is sent.
+
+    Attributes:
+        version: content hash of the template.
+        shared: leading messages that all items of a dataset have in common.
+    """
+
+    messages: tuple[Message, ...]
+    version: str
+    shared: int
+
+    @property
+    def text(self) -> str:
+        """As one text, for models that continue texts and for the log."""
+        return "\n\n".join(_paragraphs(self.messages))
+
+
+def prompt(role: Role, case: Case, **more: object) -> Prompt:
+    """The prompt of a role.
+
+    Args:
+        role: what is asked for.
+        case: the task.
+        more: what the role's template wants beside it: ``options`` (letters with texts), ``action``,
+            ``actions``; ``question``, ``wish`` and ``detail`` of a user's answer.
+
+    Raises:
+        TemplateError: if the template is missing or malformed, lacks a variable or does not end with a
+            message of the user's.
+    """
+    variables: dict[str, Any] = {
+        "dataset": case.dataset,
+        "appliances": APPLIANCES,
+        "scene": case.scene,
+        "task": case.task,
+        "previous": case.previous,
+        "step": case.step,
+        "exchanges": case.exchanges,
+        "full": case.context == "full_plan",
+        **more,
+    }
+    found = render(f"ambik/{role}", case.language, variables)
+    messages = _messages(found.text, f"ambik/{role}.{case.language}")
+    return Prompt(messages, found.version, len(messages) - 1)
+
+
+def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
+    """A prompt as a request of a model; one that only continues texts gets one text.
+
+    Args:
+        model: who is asked.
+        asked: the prompt.
+        settings: further fields of the request.
+    """
+    # The convention of all rooms: a backend that can follow no schema, but continue texts, knows no chats.
+    if model.capabilities.plain and not model.capabilities.schema:
+        text = (Message("user", asked.text + "\n"),)
+        return Request(messages=text, plain=True, prompt_version=asked.version, **settings)
+    if _SHARED:
+        settings["shared"] = asked.shared
+    return Request(messages=asked.messages, prompt_version=asked.version, **settings)
+
+
+_SHARED: Final = any(field.name == "shared" for field in fields(Request))
+
+
+def _messages(text: str, name: str) -> tuple[Message, ...]:
+    first, *rest = _MARK.split(text)
+    said = [
+        Message(cast(Speaker, who), what.strip()) for who, what in zip(rest[::2], rest[1::2], strict=True)
+    ]
+    if not said or said[-1].role != "user":
+        raise TemplateError(f"{name}: the last part must begin with the line <<<user>>> and hold the item")
+    return (*([Message("system", first.strip())] if first.strip() else []), *said)
+
+
+def _paragraphs(messages: tuple[Message, ...]) -> list[str]:
+    """The messages' texts; an answer follows its question on the next line."""
+    paragraphs: list[str] = []
+    for message in messages:
+        if message.role == "assistant" and paragraphs:
+            paragraphs[-1] += f"\n{message.content}"
+        else:
+            paragraphs.append(message.content)
+    return paragraphs
