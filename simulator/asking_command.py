@@ -1,0 +1,236 @@
+"""`askback report asking`: who asked when, and what it brought, over all rooms in which somebody may ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.asking import BENCHMARKS, Found, Row, askings, rows
+from simulator.errors import InputError
+from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.stats import Interval
+from simulator.whole import write_whole
+
+DRAWN_AS: Final = ("png", "svg", "csv")
+NAMES: Final = {"clarq": "ClarQ-LLM", "handmethat": "HandMeThat", "ambik": "AmbiK"}
+_NAMES: Final = ("benchmark", "robot", "user", "kind")
+_NEEDED: Final = "asking was needed"
+_NOT: Final = "it was not"
+NOTES: Final = (
+    "Needed: ClarQ-LLM, every task leaves something open; HandMeThat, several things fit the words (levels 2 "
+    "to 4); AmbiK, ambiguous tasks that only the user's preference settles.",
+    "Useful: ClarQ-LLM, the reply held a node not given before; HandMeThat, fewer things fit after the "
+    "answer; AmbiK, the answer told what the action needs and the task had not told, or the choice was right "
+    "after it and not before.",
+    "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the action realises the "
+    "user's intent. Before and after: episodes with a choice before any question and at the end.",
+    "Intervals are 95 %: Wilson's for shares of episodes, bootstrap over episodes for the rest.",
+)
+
+
+# A terminal of eighty columns shows two intervals beside the names: one table there is several.
+_SHOWN: Final[dict[str, dict[str, str]]] = {
+    "Share that asked": {"n": "episodes", "where needed": "when_needed", "where not": "when_not"},
+    "Questions": {"per episode": "questions", "useful": "useful"},
+    "Right in the end": {"of those that asked": "right_asking", "of those that did not": "right_silent"},
+    "All of them": {"asked as needed": "decided", "right in the end": "right"},
+    "Right before any question, and in the end": {"before": "before", "after": "after", "gain": "gain"},
+}
+_SHOWN_BY_KIND: Final = ("Share that asked", "All of them")
+_COLUMNS: Final = {
+    "episodes": "episodes",
+    "asked where needed": "when_needed",
+    "asked where not": "when_not",
+    "asked as needed": "decided",
+    "questions": "questions",
+    "useful": "useful",
+    "right": "right",
+    "right, asked": "right_asking",
+    "right, not asked": "right_silent",
+    "before": "before",
+    "after": "after",
+    "gain": "gain",
+    "open": "open",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is told of some runs.
+
+    Attributes:
+        rows: by robot.
+        by_kind: by robot and kind.
+        figure: asked when needed against asked when not; None if neither is known anywhere.
+    """
+
+    found: Found
+    rows: tuple[Row, ...]
+    by_kind: tuple[Row, ...]
+    figure: Figure | None
+
+
+def report_asking(
+    runs: Annotated[
+        list[str], typer.Argument(help="names of runs (askback log list shows them)", metavar="RUN…")
+    ],
+    users: Annotated[bool, typer.Option("--users", help="a row for each who answered, too")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for the figure (png, svg, csv) and the tables (csv, tex)")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    log: LogOption = None,
+) -> None:
+    """Who asked when it was needed and when it was not, and whether the end was right with and without.
+
+    Runs of ClarQ-LLM, HandMeThat and AmbiK stand in one table, people and models together.
+    """
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: is a file; name a folder")
+    with LogReader(log or default_path()) as reader:
+        made = report(askings(reader, runs), users=users)
+    written = [] if out is None else write(made, out)
+    if as_json:
+        typer.echo(json.dumps(plain(made), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        _print(Console(), made)
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def report(found: Found, *, users: bool = False) -> Report:
+    """Tables and figure of records."""
+    over_all = rows(found.askings, by_user=users)
+    by_kind = rows(found.askings, by_user=users, by_kind=True)
+    return Report(found, over_all, by_kind, asking_figure(over_all))
+
+
+def whole_table(title: str, some: Sequence[Row]) -> Table:
+    """Everything that is told of some rows in one table, for files."""
+    cells = [_cells(one, _NAMES, _COLUMNS) for one in some]
+    return Table([*_NAMES, *_COLUMNS], cells, title)
+
+
+def asking_figure(some: Sequence[Row]) -> Figure | None:
+    """Asked when needed beside asked when not, one panel per room."""
+    panels = [
+        _panel(benchmark, those)
+        for benchmark in BENCHMARKS
+        if (those := [one for one in some if one.benchmark == benchmark and one.decided is not None])
+    ]
+    if not panels:
+        return None
+    caption = "Share of episodes in which the robot asked, with 95 % intervals (Wilson)."
+    return Figure("asking-figure", "Who asks, where it was needed and where it was not", panels, caption)
+
+
+def plain(made: Report) -> dict[str, Any]:
+    """The report as plain values, with every digit."""
+    return {
+        "rows": [_plain_row(one) for one in made.rows],
+        "by_kind": [_plain_row(one) for one in made.by_kind],
+        "episodes": [asdict(one) for one in made.found.askings],
+        "left_out": made.found.left_out,
+        "notes": list(NOTES),
+    }
+
+
+def write(made: Report, folder: Path) -> list[str]:
+    """Write the tables (CSV with every digit, LaTeX), the figure and ``asking.json``.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    text = json.dumps(plain(made), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    written = [write_whole(folder / "asking.json", text.encode())]
+    for name, some in (("asking", made.rows), ("asking-by-kind", made.by_kind)):
+        table = whole_table("Asking back", some)
+        written.append(write_whole(folder / f"{name}.csv", table.to_csv().encode()))
+        written.append(write_whole(folder / f"{name}.tex", table.to_latex().encode()))
+    if made.figure is not None:
+        written += [save(made.figure, folder / f"{made.figure.name}.{suffix}") for suffix in DRAWN_AS]
+    return list(map(str, written))
+
+
+def _narrow(title: str, columns: dict[str, str], some: Sequence[Row], names: Sequence[str]) -> Table | None:
+    """Some columns, without rows of which nothing is known, and without names that no row has."""
+    fields = [field for field in columns.values() if field != "episodes"]
+    known = [one for one in some if any(getattr(one, field) is not None for field in fields)]
+    if not known:
+        return None
+    told = [name for name in names if any(_name(one, name) for one in known)]
+    cells = [_cells(one, told, columns) for one in known]
+    return Table([*told, *columns], cells, title)
+
+
+def _name(one: Row, name: str) -> str:
+    return NAMES[one.benchmark] if name == "benchmark" else str(getattr(one, name))
+
+
+def _cells(one: Row, names: Sequence[str], columns: dict[str, str]) -> list[Cell]:
+    return [*(_name(one, name) for name in names), *(getattr(one, field) for field in columns.values())]
+
+
+def _panel(benchmark: str, some: Sequence[Row]) -> Panel:
+    marks = [
+        _bars(name, [(_label(one), share) for one in some if (share := getattr(one, field)) is not None])
+        for name, field in ((_NEEDED, "when_needed"), (_NOT, "when_not"))
+        if any(getattr(one, field) is not None for one in some)
+    ]
+    return Panel(NAMES[benchmark], "robot", "share that asked", marks)
+
+
+def _bars(name: str, shares: Sequence[tuple[str, Interval]]) -> Bars:
+    return Bars(
+        name,
+        [label for label, _ in shares],
+        [one.value for _, one in shares],
+        [one.low for _, one in shares],
+        [one.high for _, one in shares],
+        n=[one.n for _, one in shares],
+        colour="teal" if name == _NEEDED else "clay",
+    )
+
+
+def _label(one: Row) -> str:
+    return f"{one.robot} / {one.user}" if one.user else one.robot
+
+
+def _plain_row(one: Row) -> dict[str, Any]:
+    return {
+        name: value._asdict() if isinstance(value := getattr(one, name), Interval) else value
+        for name in one.__slots__
+    }
+
+
+def _print(console: Console, made: Report) -> None:
+    parts: list[tuple[str, Sequence[Row], Sequence[str], Sequence[str]]]
+    parts = [("", made.rows, _NAMES, tuple(_SHOWN))]
+    for benchmark in BENCHMARKS:
+        those = tuple(one for one in made.by_kind if one.benchmark == benchmark)
+        parts.append((f"{NAMES[benchmark]}, by kind: ", those, _NAMES[1:], _SHOWN_BY_KIND))
+    for prefix, some, names, titles in parts:
+        for title in titles:
+            table = _narrow(prefix + title, _SHOWN[title], some, names)
+            if table is not None:
+                console.print(table.to_text())
+                console.print()
+    left = ", ".join(f"{count} {why}" for why, count in made.found.left_out.items())
+    open_ = sum(one.open for one in made.rows)
+    lines = [
+        *([f"Left out: {left}."] if left else []),
+        *([f"{open_} episodes of ClarQ-LLM wait for a judge: their success is a lower bound."] * bool(open_)),
+        *NOTES,
+    ]
+    for line in lines:
+        console.print(Text(f"· {line}", "dim"), soft_wrap=True)

@@ -1,0 +1,95 @@
+"""What ClarQ-LLM's dialogues say of asking (see `simulator.asking`).
+
+Asking is always needed: every task leaves uncertainties open. A question is a seeker's turn after the opening
+that asks something, by its form or because it was answered with a node; to be told the task at all is no
+question, and neither is a goodbye. It is useful if the provider's next turn holds a node that no earlier one
+held. All of it is read off the words, as the success is (spec section 5), so that published dialogues,
+people and models are counted alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from logs.rows import Item, Judgment, Turn
+from simulator.asking import Asked
+from simulator.clarq.compose import contains
+from simulator.clarq.data import task_from_json
+from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.score import lines_after_opening, score_episode
+from simulator.seats import Line
+from trees import Language, Task
+from trees.types import task_type
+
+ROBOT: Final = SEEKER
+USER: Final = PROVIDER
+
+# Words that ask without a question mark.
+_ASKS: Final[dict[Language, re.Pattern[str]]] = {
+    "en": re.compile(
+        r"\b(tell me|let me know|i('d| would)? (like|need|want) to know|i wonder|i am wondering|"
+        r"(please|could you|can you) (explain|describe|say|clarify|specify)|"
+        r"(what|which|who|where|when|why|how) (is|are|do|does|should|can|could|will|would|must|much|many))\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"[吗呢么]|什么|哪|谁|怎|如何|几|多少|多久|是否|能不能|请问|告诉我|想知道|说明一下"),
+}
+
+
+class _Said(NamedTuple):
+    """A seeker's turn after the opening, and the nodes that the reply brought."""
+
+    text: str
+    brought: tuple[str, ...]
+
+
+def read_item(row: Item) -> Task:
+    """The task out of its row."""
+    return task_from_json(row.data)
+
+
+def asked(item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Asked:
+    """What an ended dialogue says."""
+    questions = [one for one in _said(item, turns) if is_question(one.text, one.brought, item.language)]
+    scores = score_episode(item, turns, judgments)
+    return Asked(
+        kind=task_type(item.type).en,
+        needed=bool(item.tree.nodes),
+        questions=len(questions),
+        useful=sum(bool(one.brought) for one in questions),
+        # Before anything was asked, nobody could know what the tree's nodes tell.
+        right_before=None,
+        right=scores.success,
+        open=scores.needs_judge,
+    )
+
+
+def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
+    """Whether a seeker's turn asks something."""
+    if farewell(text) and not brought:
+        return False
+    return bool(brought) or "?" in text or "？" in text or bool(_ASKS[language].search(text))
+
+
+def _said(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
+    lines = [Line(turn.seat, turn.text) for turn in turns]
+    after = len(lines_after_opening(task, lines))
+    spoken = [place for place, line in enumerate(lines) if line.seat == PROVIDER]
+    if len(spoken) < 2:
+        return
+    # Without a reply after the greeting nothing was opened; with one, what is left follows the opening.
+    start = spoken[len(spoken) - after - 1]
+    known: list[str] = []
+    for place in range(start + 1, len(lines)):
+        if lines[place].seat != SEEKER:
+            continue
+        reply = lines[place + 1].text if place + 1 < len(lines) else ""
+        brought = tuple(
+            node.index
+            for node in task.tree.nodes
+            if reply and node.index not in known and contains(reply, node.text, task.language)
+        )
+        known += brought
+        yield _Said(lines[place].text, brought)

@@ -1,0 +1,73 @@
+"""What HandMeThat's episodes say of asking (see `simulator.asking`).
+
+Asking is needed where several things fit the instruction's words, that is above level 1 (spec 8): levels 2
+and 3 can be settled by who knows the goal or how people speak, level 4 cannot. A question is one that was put
+to the human and answered; useful if by it fewer things, or fewer places to put them, fit than before. What
+fits is asked of the household as it was at the instruction, with the rules by which the built-in robot reads
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from logs.rows import Item, Judgment, Turn
+from simulator.asking import Asked
+from simulator.handmethat.graph import HUMAN
+from simulator.handmethat.players.belief import believe, candidates, destinations
+from simulator.handmethat.rows import task_from_row
+from simulator.handmethat.score import ROBOT, options_of, score_episode
+from simulator.handmethat.task import Task
+
+USER: Final = HUMAN
+__all__ = ["ROBOT", "USER", "asked", "exchange", "read_item", "useful"]
+
+
+def read_item(row: Item) -> Task:
+    """The task out of its row."""
+    return task_from_row(row)
+
+
+def asked(item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Asked:
+    """What an ended episode says.
+
+    Raises:
+        InputError: if the first turn does not say how the episode was played.
+    """
+    options, answers = options_of(turns), exchange(turns)
+    return Asked(
+        kind=f"level {item.level}",
+        needed=item.level > 1,
+        questions=len(answers),
+        useful=useful(item, answers),
+        # A robot that has not asked has not said what it would have fetched.
+        right_before=None,
+        right=score_episode(item, turns).success,
+        may_ask=options.questions != 0,
+        manner="sees all" if options.mode == "full" else "",
+    )
+
+
+def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
+    """Each question that was answered, and the answer."""
+    return tuple(
+        (str(one.payload["command"]), two.text)
+        for one, two in pairwise(turns)
+        if one.payload.get("kind") == "question" and two.payload.get("kind") == "answer"
+    )
+
+
+def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:
+    """How many answers left fewer possibilities than there had been."""
+    left = [_possible(task, answers[:count]) for count in range(len(answers) + 1)]
+    return sum(after < before for before, after in pairwise(left))
+
+
+def _possible(task: Task, answers: Sequence[tuple[str, str]]) -> int:
+    """Pairs of a thing that fits and a place where it may have to go."""
+    belief = believe(task, answers)
+    things = candidates(task.world, task.current, belief).bit_count()
+    places = destinations(task.world, belief).bit_count() if task.utterance.quest == "move_to" else 1
+    return things * places
