@@ -65,6 +65,8 @@ class Decision:
         prompts: role -> prompt, in order.
         raw: what the models wrote, by role, in order.
         similarities: normalised answer -> similarity to the most frequent one; LofreeCP.
+        right: letters of the acceptable options where a published file says which those are; None: that
+            follows from the item (`truth`).
         flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
         seconds: that it took.
     """
@@ -92,6 +94,7 @@ class Decision:
     answer: str = ""
     prompts: tuple[tuple[str, str], ...] = ()
     raw: tuple[tuple[str, str], ...] = ()
+    right: tuple[Letter, ...] | None = None
     flags: tuple[str, ...] = ()
     seconds: float | None = None
 

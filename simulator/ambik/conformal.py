@@ -1,0 +1,278 @@
+"""Split conformal prediction by numbers alone (spec 7): rank, threshold, sets, and what may be promised.
+
+Nothing here knows where the numbers come from. Given the nonconformities of the true answers of n
+calibration items (large = strange), the threshold q-hat is their l-th smallest, l = ceil((n + 1)(1 -
+epsilon)); the set of a new item is every candidate whose nonconformity is at most q-hat. If calibration and
+new items are exchangeable, the true answer is in the set with a probability of at least 1 - epsilon.
+
+Ranks are computed with exact fractions: in binary numbers 1 - 0.8 is a little less than 1/5, which moves the
+rank by one wherever (n + 1)(1 - epsilon) is whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple
+
+from scipy import stats as scipy_stats
+
+from simulator.stats import LEVEL, Interval
+
+Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
+Number = float | str | Decimal | Fraction
+"""A share: a decimal fraction, whichever way it is held."""
+
+_DIGITS: Final = 12
+"""Digits of a binary number that are taken to be meant; what follows is rounding."""
+_TAILS: Final = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_WIDE: Final = 0.1
+"""Coverage that may lie further than this from its mean is too uncertain to be told as a promise kept."""
+
+
+class Range(NamedTuple):
+    """Two ends, both included."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Between the ends."""
+        return self.high - self.low
+
+
+def exact(share: Number) -> Fraction:
+    """A share as the fraction that is meant by it: .8 is 4/5, and so is 1 - .2.
+
+    Raises:
+        ValueError: if it is not between 0 and 1.
+    """
+    found = Fraction(format(share, f".{_DIGITS}g")) if isinstance(share, float) else Fraction(share)
+    if not 0 <= found <= 1:
+        raise ValueError(f"{share} is no share between 0 and 1")
+    return found
+
+
+def epsilon_of(target_success: Number) -> Fraction:
+    """The error that is allowed where `target_success` of the answers are to be in their sets."""
+    return 1 - exact(target_success)
+
+
+def rank(n: int, epsilon: Number) -> int:
+    """The rank l = ceil((n + 1)(1 - epsilon)) of the threshold among `n` nonconformities, from 1.
+
+    It is n + 1 where `n` items are too few to promise anything: then every set is everything.
+    """
+    return math.ceil((n + 1) * (1 - exact(epsilon)))
+
+
+def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quantile = "exact") -> float:
+    """The threshold q-hat.
+
+    Args:
+        nonconformities: of the true answers of the calibration items; infinity is allowed.
+        epsilon: the error that is allowed.
+        quantile: ``exact``: the l-th smallest; ``numpy_higher`` and ``numpy_linear``: the quantile at level
+            l / n as NumPy takes it, from the next larger order statistic or between two of them. The last
+            one loses the guarantee by a little.
+
+    Returns:
+        Infinity if l > n (every candidate is in the set), minus infinity if l = 0 (none is).
+
+    Raises:
+        ValueError: if a nonconformity is not a number.
+    """
+    values = list(nonconformities)
+    if any(math.isnan(value) for value in values):
+        raise ValueError("a nonconformity is not a number")
+    values.sort()
+    n, of = len(values), rank(len(values), epsilon)
+    if of > n:
+        return math.inf
+    if of == 0:
+        return -math.inf
+    if quantile == "exact":
+        return values[of - 1]
+    place = Fraction((n - 1) * of, n)
+    if quantile == "numpy_higher":
+        return values[math.ceil(place)]
+    return _between(values, place)
+
+
+def order(n: int, epsilon: Number, quantile: Quantile = "exact") -> int:
+    """Which of the `n` nonconformities, from 1, is the threshold.
+
+    It is `rank` for ``exact``, mostly one more for ``numpy_higher``, and the lower of the two neighbours for
+    ``numpy_linear``. n + 1 stands for infinity.
+    """
+    of = rank(n, epsilon)
+    if quantile == "exact" or not 0 < of <= n:
+        return of
+    place = Fraction((n - 1) * of, n)
+    return (math.ceil(place) if quantile == "numpy_higher" else math.floor(place)) + 1
+
+
+def prediction_set(nonconformities: Sequence[float], q_hat: float) -> tuple[int, ...]:
+    """Places of the candidates that are in the set: those whose nonconformity is at most `q_hat`."""
+    return tuple(place for place, value in enumerate(nonconformities) if value <= q_hat)
+
+
+def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
+    """Between what the probability lies that the true answer of a new item is in its set.
+
+    The lower end is 1 - epsilon; the upper one, 1 - epsilon + 1 / (n + 1), holds where no two nonconformities
+    are equal. With NumPy's quantiles the ends are those of the order statistic that is taken.
+    """
+    low, step = 1 - exact(epsilon), Fraction(1, n + 1)
+    high = low + step
+    of = order(n, epsilon, quantile)
+    if quantile == "numpy_higher":
+        high = max(high, of * step)
+    if quantile == "numpy_linear":
+        low = min(low, of * step)
+    return Range(float(low), float(min(high, 1)))
+
+
+def coverage(covered: int, n: int) -> Interval:
+    """The share of sets that hold the true answer, with its 95 % Clopper-Pearson interval.
+
+    Raises:
+        ValueError: if there are no items, or more covered than items.
+    """
+    if not 0 <= covered <= n or n == 0:
+        raise ValueError(f"{covered} covered out of {n} make no coverage")
+    interval = scipy_stats.binomtest(covered, n).proportion_ci(LEVEL, method="exact")
+    return Interval(covered / n, float(interval.low), float(interval.high), n)
+
+
+def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
+    """Where 95 % of calibrations put the coverage of endlessly many new items: Beta(l, n + 1 - l)."""
+    of = order(n_cal, epsilon, quantile)
+    if not 0 < of <= n_cal:
+        return Range(1.0, 1.0) if of else Range(0.0, 0.0)
+    low, high = (float(scipy_stats.beta.ppf(tail, of, n_cal + 1 - of)) for tail in _TAILS)
+    return Range(low, high)
+
+
+def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quantile = "exact") -> Range:
+    """The central 95 % range of the share covered among `n_test` items after calibrating on `n_cal`.
+
+    Coverage given the calibration follows Beta(l, n + 1 - l); the number covered is beta-binomial.
+
+    Raises:
+        ValueError: if there are no test items.
+    """
+    if n_test < 1:
+        raise ValueError("a range of the empirical coverage needs test items")
+    of = order(n_cal, epsilon, quantile)
+    if not 0 < of <= n_cal:
+        return Range(1.0, 1.0) if of else Range(0.0, 0.0)
+    low, high = (float(scipy_stats.betabinom.ppf(tail, n_test, of, n_cal + 1 - of)) for tail in _TAILS)
+    return Range(low / n_test, high / n_test)
+
+
+def fewest(epsilon: Number) -> int:
+    """The smallest number of calibration items with which the threshold is finite.
+
+    Raises:
+        ValueError: if `epsilon` is 0: no number is enough.
+    """
+    allowed = exact(epsilon)
+    if not allowed:
+        raise ValueError("no number of items promises that every answer is in its set")
+    return max(0, math.ceil(1 / allowed) - 1)
+
+
+def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "exact") -> tuple[str, ...]:
+    """What is wrong with a calibration, in words, with the way out.
+
+    Args:
+        n: calibration items.
+        epsilon: the error that is allowed.
+        without: how many of them have no right candidate at all.
+        quantile: how the threshold is taken.
+    """
+    allowed, of = exact(epsilon), order(n, epsilon, quantile)
+    if of > n:
+        return (_too_few(n, allowed),)
+    found = []
+    if without > n - of:
+        found.append(
+            f"{without} of {n} calibration items have no right candidate, more than the {n - of} that the "
+            "threshold can leave out: q-hat is the value such items get, and the sets tell nothing. Better "
+            "candidates are needed, or a lower target."
+        )
+    spread = beta_range(n, epsilon, quantile)
+    if of and spread.width > 2 * _WIDE:
+        found.append(
+            f"with {n} calibration items, coverage lies between {spread.low:.2f} and {spread.high:.2f} in "
+            f"95 % of calibrations; about {halving(n, epsilon)} items would halve that range."
+        )
+    return tuple(found)
+
+
+def halving(n: int, epsilon: Number) -> int:
+    """With how many calibration items the 95 % range of coverage is half as wide as with `n`.
+
+    The first such number among n, n + 1, … up to steps of a hundredth: the width is not smooth in n.
+    """
+    goal, more = beta_range(n, epsilon).width / 2, max(n, fewest(epsilon), 1)
+    while beta_range(more, epsilon).width > goal:
+        more += max(1, more // 100)
+    return more
+
+
+class Histogram(NamedTuple):
+    """Counts between edges.
+
+    Attributes:
+        edges: one more than counts; the last bin includes its upper edge.
+        counts: of finite values.
+        infinite: values that are infinite.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    infinite: int
+
+
+def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
+    """Values in `bins` bins of one width, between the smallest and the largest finite one.
+
+    Raises:
+        ValueError: if there is no bin.
+    """
+    if bins < 1:
+        raise ValueError("a histogram needs a bin")
+    finite = [value for value in values if math.isfinite(value)]
+    infinite = len(values) - len(finite)
+    if not finite:
+        return Histogram((), (), infinite)
+    low, high = min(finite), max(finite)
+    if low == high:
+        return Histogram((low, high), (len(finite),), infinite)
+    width = (high - low) / bins
+    counts = [0] * bins
+    for value in finite:
+        counts[min(int((value - low) / width), bins - 1)] += 1
+    return Histogram((*(low + place * width for place in range(bins)), high), tuple(counts), infinite)
+
+
+def _too_few(n: int, epsilon: Fraction) -> str:
+    if not epsilon:
+        return "a target of 1 puts every candidate into every set; choose one below 1."
+    return (
+        f"{n} calibration items are too few for a finite threshold: every candidate is in every set; "
+        f"with epsilon {float(epsilon):g} at least {fewest(epsilon)} are needed."
+    )
+
+
+def _between(values: Sequence[float], place: Fraction) -> float:
+    below = math.floor(place)
+    rest = float(place - below)
+    if not rest or values[below] == values[below + 1]:
+        return values[below]  # infinity minus infinity would be no number
+    return values[below] + (values[below + 1] - values[below]) * rest
