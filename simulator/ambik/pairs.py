@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simulator.ambik.intents import Intent
-from simulator.ambik.terms import APPLIANCES, Ambiguity, Member
+from simulator.ambik.terms import APPLIANCES, Ambiguity, Member, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,7 @@ class Scenario:
             ``unambiguous``, ``creative_multilabel``, ``creative_singlelabel`` or ``multilabel``.
         intended: objects, any of which will do.
         location: ``pick-up``, a drawer, a bin, an appliance or another object.
+        part: what it serves, where the data say so.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Scenario:
     location: str
     type: str
     intent: Intent | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

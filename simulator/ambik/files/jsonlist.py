@@ -1,0 +1,104 @@
+"""Files that are one JSON list: each record with the line on which it begins."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from simulator.errors import InputError
+from simulator.jsonlines import FieldError, Read, Row
+from trees.faults import Fault
+
+T = TypeVar("T")
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+
+
+class Entry(NamedTuple):
+    """One element of a list: its first line in the file, from 1, and its value."""
+
+    line: int
+    value: Any
+
+
+def read_entries(path: str | Path) -> tuple[Entry, ...]:
+    """The elements of a file that is a JSON list.
+
+    Raises:
+        InputError: if the file cannot be read, or is no such list.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        return _entries(text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is not a JSON list: {error.msg}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: is not JSON: cannot be parsed") from error
+
+
+def read_list_file(
+    path: str | Path, parse: Callable[[Row], T], key: Callable[[T], str], *, name: str
+) -> Read[T]:
+    """The records of a JSON list; every one that is not good is a fault, and so is a repeated one.
+
+    Args:
+        path: the file.
+        parse: makes a value of a record; raises `FieldError`.
+        key: what names a value; no two of a file have the same.
+        name: the field in which it stands.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    good: dict[str, tuple[T, int]] = {}
+    faults: list[Fault] = []
+    for line, value in read_entries(path):
+        try:
+            if not isinstance(value, dict):
+                raise FieldError("is not an object")
+            found = parse(Row(value))
+            if key(found) in good:
+                raise FieldError(f"{name}: the record in line {good[key(found)][1]} has the same")
+            good[key(found)] = found, line
+        except FieldError as error:
+            called = str(value.get(name, "")) if isinstance(value, dict) else ""
+            faults.append(Fault(str(path), called, line, "format", str(error)))
+    if not good and not faults:
+        faults.append(Fault(str(path), "", 0, "format", "holds no records"))
+    return Read(
+        tuple(one for one, _ in good.values()), tuple(line for _, line in good.values()), tuple(faults)
+    )
+
+
+def _entries(text: str) -> tuple[Entry, ...]:
+    decoder = json.JSONDecoder()
+    place = _skip(text, 0)
+    if text[place : place + 1] != "[":
+        raise json.JSONDecodeError("it does not begin with [", text, place)
+    found: list[Entry] = []
+    place = _skip(text, place + 1)
+    line, counted = 1, 0
+    while text[place : place + 1] != "]":
+        if found:
+            if text[place : place + 1] != ",":
+                raise json.JSONDecodeError("a comma or ] is missing", text, place)
+            place = _skip(text, place + 1)
+        line, counted = line + text.count("\n", counted, place), place
+        value, end = decoder.raw_decode(text, place)
+        found.append(Entry(line, value))
+        place = _skip(text, end)
+    rest = _skip(text, place + 1)
+    if rest < len(text):
+        raise json.JSONDecodeError("something follows the list", text, rest)
+    return tuple(found)
+
+
+def _skip(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()

@@ -1,0 +1,202 @@
+"""Files of pairs: CSV with one pair a row, columns by name, of any published version (spec 2.2, 2.4)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from simulator.ambik.files.table import Record, Table, read_key, read_list, read_table, read_whole
+from simulator.ambik.intents import parse_intent, parse_variants
+from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import AMBIGUITIES
+from simulator.errors import InputError
+from simulator.jsonlines import Row
+from simulator.whole import write_whole
+from trees.faults import Fault
+
+OLD_NAMES: Final = {
+    "singelablel_clear": "unambiguous_direct",
+    "singelablel_unclear": "unambiguous_indirect",
+    "start_of_ambiguity": "end_of_ambiguity",
+    "end_of_unambiguity": "end_of_ambiguity",
+}
+"""Names that columns had or have in other versions (spec 2.2)."""
+NEEDED: Final = (
+    "environment_short",
+    "environment_full",
+    "unambiguous_direct",
+    "ambiguous_task",
+    "ambiguity_type",
+)
+"""Columns without which there is no pair; a row with such a cell empty is a fault."""
+COLUMNS: Final = (
+    *("id", "environment_short", "environment_full", "unambiguous_direct", "unambiguous_indirect"),
+    *("ambiguity_type", "amb_shortlist", "ambiguous_task", "question", "answer"),
+    *("plan_for_clear_task", "plan_for_amb_task", "end_of_ambiguity", "user_intent", "variants", "take_amb"),
+)
+"""All columns, in the order in which the published files have them."""
+# A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
+_NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)](?:\s+|(?=[^\W\d_]))")
+
+
+@dataclass(frozen=True, slots=True)
+class PairsFile:
+    """A file of pairs.
+
+    Attributes:
+        table: all of it as it stands.
+        pairs: the good ones.
+        records: of the table, one for each of the pairs.
+        faults: what is wrong with the other rows.
+    """
+
+    table: Table
+    pairs: tuple[Pair, ...]
+    records: tuple[Record, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the file has a column of ids; otherwise pairs are named by their rows."""
+        return "id" in self.table.columns
+
+
+def is_pairs(header: Iterable[str]) -> bool:
+    """Whether columns are those of a file of pairs."""
+    names = {OLD_NAMES.get(name, name) for name in header}
+    return {"ambiguous_task", "ambiguity_type"} <= names or {"ambiguous_task", "unambiguous_direct"} <= names
+
+
+def read_pairs_file(path: str | Path) -> PairsFile:
+    """The pairs of a file; every row that is not good is a fault, and so is one whose id occurred before.
+
+    Where there is no column of ids, ``row-17`` is the id of the 17th row.
+
+    Raises:
+        InputError: if the file cannot be read at all, or lacks a column that is needed.
+    """
+    table = read_table(path, OLD_NAMES)
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"{path}: no column {', '.join(missing)}; the columns are {', '.join(table.columns) or 'none'}"
+        )
+    faults = list(table.faults)
+    good: dict[str, tuple[Pair, Record]] = {}
+    for record in table.records:
+        called = record_id(table, record)
+        pair = table.parsed(record, called, partial(read_pair, id=called))
+        if isinstance(pair, Pair) and pair.id in good:
+            earlier = good[pair.id][1].line
+            pair = table.fault(record, pair.id, "id", f"id: the row in line {earlier} has the same")
+        if isinstance(pair, Pair):
+            good[pair.id] = pair, record
+        else:
+            faults.append(pair)
+    pairs, records = tuple(pair for pair, _ in good.values()), tuple(record for _, record in good.values())
+    return PairsFile(table, pairs, records, tuple(sorted(faults, key=lambda fault: fault.line)))
+
+
+def record_id(table: Table, record: Record) -> str:
+    """A record's id; that of its place if the file has no ids, empty if the cell is."""
+    if "id" not in table.columns:
+        return f"row-{record.number}"
+    row = record.row()
+    return read_key(row, "id") if row.get("id") else ""
+
+
+def read_pair(row: Row, id: str) -> Pair:
+    """A pair out of cleaned cells.
+
+    Args:
+        row: the cells, those that are empty left out.
+        id: of the pair; empty if the row lacks it.
+
+    Raises:
+        FieldError: names the column that is missing or wrong.
+    """
+    if not id:
+        raise row.wrong("id", "is empty")
+    for name in NEEDED:
+        if not row.get(name):
+            raise row.wrong(name, "is empty")
+    step = read_whole(row, "end_of_ambiguity")
+    if step is not None and step < 0:
+        raise row.wrong("end_of_ambiguity", f"is {step}; the first line of a plan is 0")
+    taken = read_whole(row, "take_amb")
+    if taken not in (None, 0, 1):
+        raise row.wrong("take_amb", f"is {taken}, neither 0 nor 1")
+    intent = row.get("user_intent")
+    return Pair(
+        id=id,
+        objects=read_list(row, "environment_short"),
+        scene=row.text("environment_full"),
+        clear=row.text("unambiguous_direct"),
+        indirect=row.get("unambiguous_indirect", ""),
+        ambiguous=row.text("ambiguous_task"),
+        type=row.one_of("ambiguity_type", AMBIGUITIES),
+        shortlist=read_list(row, "amb_shortlist"),
+        question=row.get("question", ""),
+        answer=row.get("answer", ""),
+        clear_plan=steps(row.get("plan_for_clear_task", "")),
+        ambiguous_plan=steps(row.get("plan_for_amb_task", "")),
+        step=step,
+        intent=None if intent is None else parse_intent(intent),
+        variants=parse_variants(row.get("variants", "")),
+        take_ambiguous=None if taken is None else bool(taken),
+    )
+
+
+def steps(plan: str) -> tuple[str, ...]:
+    """The lines of a plan without their numbers; blank lines are nothing."""
+    return tuple(_NUMBER.sub("", line, count=1).strip() for line in plan.split("\n") if line.strip())
+
+
+def is_numbered(line: str) -> bool:
+    """Whether a plan's line begins with its number."""
+    return _NUMBER.match(line) is not None
+
+
+def cells(pair: Pair) -> dict[str, str]:
+    """A pair as a row of a published file, by column; options of our own are not among them."""
+    return {
+        "id": pair.id,
+        "environment_short": ", ".join(pair.objects),
+        "environment_full": pair.scene,
+        "unambiguous_direct": pair.clear,
+        "unambiguous_indirect": pair.indirect,
+        "ambiguity_type": pair.type,
+        "amb_shortlist": ", ".join(pair.shortlist),
+        "ambiguous_task": pair.ambiguous,
+        "question": pair.question,
+        "answer": pair.answer,
+        "plan_for_clear_task": _numbered(pair.clear_plan),
+        "plan_for_amb_task": _numbered(pair.ambiguous_plan),
+        "end_of_ambiguity": "" if pair.step is None else str(pair.step),
+        "user_intent": "" if pair.intent is None else pair.intent.text,
+        "variants": "\n".join(one.text for one in pair.variants),
+        "take_amb": "" if pair.take_ambiguous is None else str(int(pair.take_ambiguous)),
+    }
+
+
+def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
+    """Write pairs as the published files have them; the same pairs give the same bytes.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(cells(pair) for pair in pairs)
+    return write_whole(path, out.getvalue())
+
+
+def _numbered(plan: tuple[str, ...]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(plan, start=1))

@@ -1,0 +1,213 @@
+"""CSV files by columns: records with their first line, cells as they stand and cleaned (spec 2.4)."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from simulator.errors import InputError
+from simulator.jsonlines import FieldError, Row
+from trees.faults import Fault
+
+T = TypeVar("T")
+NO_BREAK: Final = "\u00a0\u202f"
+_BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
+_WHOLE: Final = re.compile(r"(-?[0-9]+)(?:\.0*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a table.
+
+    Attributes:
+        number: of the record in the file, from 1; blank lines are none.
+        line: the first of its physical lines in the file, from 1.
+        last: the last of them.
+        cells: by column, under the name that the column has today; as they stand.
+    """
+
+    number: int
+    line: int
+    last: int
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """A cell, cleaned; empty if it is, or if there is no such column."""
+        return clean(self.cells.get(column, ""))
+
+    def row(self) -> Row:
+        """The cleaned cells, to be read field by field; a cell that is empty is a missing one."""
+        return Row({name: text for name in self.cells if (text := self.text(name))})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A CSV file.
+
+    Attributes:
+        path: the file.
+        columns: with a name, in the file's order, under the name that they have today.
+        renamed: names of today -> names in the file, where they differ.
+        records: those that have a cell for each column.
+        faults: what is wrong with the others.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    renamed: Mapping[str, str]
+    records: tuple[Record, ...]
+    faults: tuple[Fault, ...]
+
+    def fault(self, record: Record, id: str, code: str, message: str) -> Fault:
+        """Something wrong with a record."""
+        return Fault(self.path, id, record.line, code, message)
+
+    def parsed(self, record: Record, id: str, parse: Callable[[Row], T]) -> T | Fault:
+        """What a record holds, or what is wrong with it."""
+        try:
+            return parse(record.row())
+        except FieldError as error:
+            return self.fault(record, id, "format", str(error))
+
+
+def clean(text: str) -> str:
+    r"""A cell as it is read: ``\r\n`` to ``\n``, no-break space to blank, no outer blanks (spec 2.4)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_BLANKS).strip()
+
+
+def header_of(path: str | Path) -> tuple[str, ...]:
+    """The names of a file's columns as written; empty if it cannot be read or has none."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            return tuple(name.strip() for name in next(csv.reader(file), []))
+    except (OSError, csv.Error):
+        return ()
+
+
+def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Table:
+    """Read a CSV file: comma, double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
+
+    Args:
+        path: the file.
+        names: old names of columns -> the names that they have today.
+
+    Raises:
+        InputError: if the file cannot be read, or a column stands there twice.
+    """
+    lines = _lines(Path(path))
+    # Not the file itself: csv would count a lone carriage return in a cell as a line.
+    reader = csv.reader(iter(lines), strict=True)
+    header: list[str] | None = None
+    columns: dict[str, int] = {}
+    renamed: dict[str, str] = {}
+    records: list[Record] = []
+    faults: list[Fault] = []
+    number = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            number += header is not None
+            faults.append(Fault(str(path), "", line, "format", f"is not CSV: {error}"))
+            continue
+        if not cells:
+            continue
+        if header is None:
+            header = [cell.strip() for cell in cells]
+            columns, renamed = _columns(path, header, names or {})
+            continue
+        number += 1
+        if len(cells) != len(header):
+            message = f"has {len(cells)} cells, where the header has {len(header)}"
+            faults.append(Fault(str(path), "", line, "format", message))
+            continue
+        found = {name: cells[place] for name, place in columns.items()}
+        foreign = _not_utf8(found)
+        if foreign:
+            faults.append(Fault(str(path), "", line, "format", f"{foreign} is not UTF-8"))
+            continue
+        records.append(Record(number, line, reader.line_num, found))
+    if not records and not faults:
+        faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
+    return Table(str(path), tuple(columns), renamed, tuple(records), tuple(faults))
+
+
+def read_list(row: Row, name: str) -> tuple[str, ...]:
+    """Parts between commas, stripped, none empty, each once, in order; none if the cell is empty."""
+    return tuple(dict.fromkeys(parts(str(row.get(name, "")))))
+
+
+def parts(text: str) -> tuple[str, ...]:
+    """Parts of a text between commas, stripped, none empty."""
+    return tuple(part for piece in text.split(",") if (part := piece.strip()))
+
+
+def read_whole(row: Row, name: str) -> int | None:
+    """A whole number, which may be written as a float; None if the cell is empty.
+
+    Raises:
+        FieldError: if it is something else.
+    """
+    text = row.get(name)
+    if text is None:
+        return None
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        raise row.wrong(name, f"is {text!r}, not a whole number")
+    return int(match[1])
+
+
+def read_key(row: Row, name: str) -> str:
+    """An id; ``57.0`` is 57.
+
+    Raises:
+        FieldError: if the cell is empty.
+    """
+    text = row.text(name)
+    match = _WHOLE.fullmatch(text)
+    return match[1] if match else text
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    # A file in which lines end with carriage returns alone.
+    text = text if "\n" in text else text.replace("\r", "\n")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _columns(
+    path: str | Path, header: list[str], names: Mapping[str, str]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Where each column with a name stands, and which of them have an old name."""
+    columns: dict[str, int] = {}
+    renamed: dict[str, str] = {}
+    for place, written in enumerate(header):
+        name = names.get(written, written)
+        if not written or written.startswith("Unnamed:"):
+            continue
+        if name in columns:
+            former = renamed.get(name, name)
+            both = f"{written!r} twice" if former == written else f"{former!r} and {written!r}, which are one"
+            raise InputError(f"{path}: the header has the column {both}; leave one of them out")
+        columns[name] = place
+        if name != written:
+            renamed[name] = written
+    return columns, renamed
+
+
+def _not_utf8(cells: Mapping[str, str]) -> str:
+    """The first column whose cell has bytes that are no UTF-8; empty if there is none."""
+    return next(
+        (name for name, text in cells.items() if any("\ud800" <= one <= "\udfff" for one in text)), ""
+    )
