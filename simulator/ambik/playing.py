@@ -192,6 +192,14 @@ def task_of(item: DecideItem) -> str:
     return item.pair.task(item.member) if isinstance(item, PairItem) else item.scenario.task
 
 
+def wish_of(item: DecideItem) -> str:
+    """What is meant, in words: the clear task; of KnowNo's data what is to be taken where."""
+    if isinstance(item, PairItem):
+        return item.pair.clear
+    intended = " / ".join(item.scenario.intended)
+    return " → ".join(filter(None, (intended, item.scenario.location)))
+
+
 def objects_of(item: DecideItem) -> tuple[str, ...]:
     """Objects of the scene by name, in the data's order."""
     return item.pair.objects if isinstance(item, PairItem) else item.scenario.objects
@@ -225,7 +233,7 @@ def step_of(item: DecideItem) -> str:
 
 
 def exchange_of(item: DecideItem, dialogue: Dialogue) -> tuple[tuple[str, str], ...]:
-    """The data's question and answer where they are appended to the task (spec 5): to ambiguous ones alone."""
+    """The data's question and answer where they are appended to the task (spec 5): to ambiguous ones only."""
     if dialogue == "before" or not isinstance(item, PairItem) or item.member == "clear":
         return ()
     return ((item.pair.question, item.pair.answer),) if item.pair.question or item.pair.answer else ()
