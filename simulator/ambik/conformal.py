@@ -133,7 +133,7 @@ def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
         high = max(high, of * step)
     if quantile == "numpy_linear":
         low = min(low, of * step)
-    return Range(float(low), float(min(high, 1)))
+    return Range(float(low), float(min(high, Fraction(1))))
 
 
 def coverage(covered: int, n: int) -> Interval:

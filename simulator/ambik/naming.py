@@ -1,0 +1,99 @@
+"""Which objects a sentence names: one rule for set sizes, affordances and right options (spec 8.2, 9, 10.1).
+
+Names are looked for as whole words, whatever the letter case; a plural ending counts as the word. Where names
+overlap the longer one is meant: who writes "tea kettle" has named no tea.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.terms import APPLIANCES, DO_NOTHING
+
+_SPACE = re.compile(r"\s+")
+_LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
+
+
+def folded(text: str) -> str:
+    """Text as it is compared: small letters, single blanks."""
+    return _SPACE.sub(" ", text).strip().casefold()
+
+
+def bare(text: str) -> str:
+    """An action as it is compared: `folded`, without a label and a final stop."""
+    return _LABEL.sub("", folded(text), count=1).rstrip(". ")
+
+
+def is_filler(text: str) -> bool:
+    """Whether an option stands for one that is missing (spec 6)."""
+    return bare(text) == DO_NOTHING
+
+
+def is_not_listed(text: str) -> bool:
+    """Whether an option says that none of the others is right (spec 8.1)."""
+    return "not listed" in folded(text)
+
+
+def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of `names` that occur in `text`, in the order in which it has them, each once.
+
+    Args:
+        text: an action in words.
+        names: of objects.
+
+    Returns:
+        Names as they stand in `names`.
+    """
+    by_folded: dict[str, str] = {}
+    for name in names:
+        if key := folded(name):
+            by_folded.setdefault(key, name)
+    if not by_folded:
+        return ()
+    found = [
+        (match.start(1), match.end(1), match.group(2))
+        for match in _pattern(tuple(by_folded)).finditer(folded(text))
+    ]
+    taken: list[tuple[int, int, str]] = []
+    for start, end, name in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
+        if all(end <= other[0] or start >= other[1] for other in taken):
+            taken.append((start, end, name))
+    return tuple(dict.fromkeys(by_folded[name] for _, _, name in sorted(taken)))
+
+
+def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:
+    """Whether `text` names one of `wanted`, in a scene where there are `names`, too."""
+    goal = list(wanted)
+    keys = {folded(one) for one in goal}
+    return any(folded(one) in keys for one in named(text, [*goal, *names]))
+
+
+def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
+    """All objects of all scenes, and the appliances (spec 8.2)."""
+    found = dict.fromkeys(APPLIANCES)
+    for item in items:
+        found.update(dict.fromkeys(item.objects))
+    return tuple(found)
+
+
+def context_affordance(option: str, things: Sequence[str], words: Iterable[str]) -> float:
+    """LAP's context part: 1 if every object that the option names is there, else 0 (spec 8.2).
+
+    Args:
+        option: an action.
+        things: what is in the scene, appliances included.
+        words: names of objects that could be named (`vocabulary`).
+    """
+    there = {folded(one) for one in things}
+    return float(all(folded(one) in there for one in named(option, [*things, *words])))
+
+
+@lru_cache(maxsize=1024)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    words = "|".join(re.escape(name) for name in longest_first)
+    # A look-ahead, so that a name is found although a shorter one began before it.
+    return re.compile(rf"(?<!\w)(?=(({words})(?:e?s)?)(?!\w))")

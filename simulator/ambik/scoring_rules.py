@@ -1,0 +1,214 @@
+"""Confidences and nonconformities of options (spec 7, 8.1 to 8.3): from what a model returned to numbers.
+
+All of it is pure, so temperature, tokens and weights can be changed afterwards without a model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from simulator.ambik.naming import bare, folded
+from simulator.ambik.records import Letter
+from simulator.ambik.settings import Tokens
+
+LETTERS: Final = "ABCDE"
+OPTIONS_PER_CALL: Final = 4
+"""Answers that one call of LofreeCP asks for (spec 8.3)."""
+Normalising = Literal["default", "original"]
+Token = tuple[str, float]
+"""What the next token could be, with its log-probability."""
+
+_ARTICLES: Final = frozenset(("a", "an", "the"))
+_PUNCTUATION: Final = re.compile(f"[{re.escape(string.punctuation)}]")
+
+
+def option_letter(token: str, options: int) -> Letter | None:
+    """The option that a token stands for: a letter, large or small, or a number; blanks do not matter.
+
+    Args:
+        token: as returned.
+        options: how many there are: A to D and 1 to 4 with four, A to E and 1 to 5 with five.
+    """
+    text = token.strip()
+    allowed = LETTERS[:options]
+    if len(text) != 1:
+        return None
+    if text.upper() in allowed:
+        return text.upper()
+    return allowed[int(text) - 1] if text in "12345"[:options] else None
+
+
+def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
+    """Softmax of log-probabilities over a temperature; zeros if nothing is possible.
+
+    Raises:
+        ValueError: if the temperature is not above 0.
+    """
+    if not temperature > 0:
+        raise ValueError(f"a temperature is above 0, not {temperature}")
+    highest = max(logprobs, default=-math.inf)
+    if highest == -math.inf:
+        return [0.0] * len(logprobs)
+    weights = [math.exp((one - highest) / temperature) for one in logprobs]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def merged(tokens: Iterable[Token], options: int) -> dict[Letter, float]:
+    """Log-probabilities by option: those of tokens for the same one are added as probabilities."""
+    found: dict[Letter, list[float]] = {}
+    for token, logprob in tokens:
+        letter = option_letter(token, options)
+        if letter is not None:
+            found.setdefault(letter, []).append(logprob)
+    return {letter: _log_sum(some) for letter, some in found.items()}
+
+
+def elements(
+    tokens: Sequence[Token], letters: Sequence[Letter], temperature: float, rule: Tokens
+) -> tuple[tuple[Letter, float], ...]:
+    """The options that were returned, with their confidences, in the order of `tokens`.
+
+    With ``merged`` each is there once. With ``raw_top5`` a letter that was returned twice is there twice, and
+    tokens that are no letter have taken their part of the softmax before they fall out.
+
+    Args:
+        tokens: as returned.
+        letters: of the options that there are.
+        temperature: of the softmax.
+        rule: which tokens count.
+    """
+    if rule == "merged":
+        together = {key: value for key, value in merged(tokens, len(letters)).items() if key in letters}
+        return tuple(zip(together, softmax(list(together.values()), temperature), strict=True))
+    shares = softmax([logprob for _, logprob in tokens], temperature)
+    stripped = (token.strip() for token, _ in tokens)
+    return tuple((name, share) for name, share in zip(stripped, shares, strict=True) if name in letters)
+
+
+def confidences(
+    tokens: Sequence[Token], letters: Sequence[Letter], temperature: float = 5.0, rule: Tokens = "merged"
+) -> dict[Letter, float]:
+    """Confidence f of every option: 0 if its letter did not come back, the largest if it did repeatedly."""
+    found = dict.fromkeys(letters, 0.0)
+    for letter, share in elements(tokens, letters, temperature, rule):
+        found[letter] = max(found[letter], share)
+    return found
+
+
+def probability_of_true(tokens: Iterable[Token]) -> float | None:
+    """P(True) = p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2)."""
+    sums = {"true": 0.0, "false": 0.0}
+    for token, logprob in tokens:
+        if (word := folded(token)) in sums:
+            sums[word] += math.exp(logprob)
+    total = sum(sums.values())
+    return sums["true"] / total if total else None
+
+
+def with_affordance(
+    confidence: Mapping[Letter, float], affordance: Mapping[Letter, float], *, renormalise: bool = False
+) -> dict[Letter, float]:
+    """LAP's scores: confidence times affordance (spec 8.2).
+
+    Args:
+        confidence: of every option.
+        affordance: of every option.
+        renormalise: makes the products add up to 1 again, unless all are 0.
+    """
+    scores = {letter: value * affordance[letter] for letter, value in confidence.items()}
+    total = sum(scores.values())
+    if not renormalise or not total:
+        return scores
+    return {letter: value / total for letter, value in scores.items()}
+
+
+def normalised(answer: str, rule: Normalising = "default") -> str:
+    """An answer of LofreeCP as it is counted (spec 8.3).
+
+    Args:
+        answer: an option as the model wrote it.
+        rule: ``default``: small letters, no label, no final stop; ``original``: no punctuation and no
+            articles either.
+    """
+    text = bare(answer)
+    if rule == "default":
+        return text
+    words = _PUNCTUATION.sub("", text).split()
+    return " ".join(word for word in words if word not in _ARTICLES)
+
+
+def counted(answers: Iterable[str], rule: Normalising = "default") -> dict[str, int]:
+    """How often each normalised answer occurs, in the order of their first occurrence."""
+    found: dict[str, int] = {}
+    for answer in answers:
+        key = normalised(answer, rule)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
+    """The answer that was drawn most often, and those tied with it, in the samples' order."""
+    highest = max(samples.values(), default=0)
+    return tuple(answer for answer, count in samples.items() if count == highest)
+
+
+def entropy(samples: Mapping[str, int], draws: int, *, reference: bool = False) -> float:
+    """The entropy H of the answers' frequencies over log m, which makes it lie between 0 and 1 (spec 8.3).
+
+    Args:
+        samples: answer -> how often it was drawn.
+        draws: m, how many answers were asked for.
+        reference: divides by the logarithm of the number of calls instead, as the published code does; H can
+            exceed 1.
+    """
+    base = draws / OPTIONS_PER_CALL if reference else draws
+    if base <= 1:
+        return 0.0
+    shares = (count / draws for count in samples.values() if count)
+    return sum(-share * math.log(share) for share in shares) / math.log(base)
+
+
+def lofree(
+    samples: Mapping[str, int],
+    similarities: Mapping[str, float],
+    draws: int,
+    *,
+    entropy_weight: float = 0.1,
+    similarity_weight: float = 0.1,
+    reference: bool = False,
+) -> dict[str, float]:
+    """LofreeCP's nonconformity N(y) = 1 - F(y) + lambda1 H - lambda2 S(y) of every answer (spec 8.3).
+
+    Args:
+        samples: normalised answer -> how often it was drawn.
+        similarities: of the answers to the most frequent one; that of itself and of those tied with it is 0,
+            whatever stands here.
+        draws: m, how many answers were asked for.
+        entropy_weight: lambda1.
+        similarity_weight: lambda2.
+        reference: see `entropy`.
+
+    Raises:
+        KeyError: if the similarity of an answer is missing and has a weight.
+    """
+    if not samples:
+        return {}
+    top = most_frequent(samples)
+    spread = entropy_weight * entropy(samples, draws, reference=reference)
+    found = {}
+    for answer, count in samples.items():
+        near = 0.0 if answer in top or not similarity_weight else similarities[answer]
+        found[answer] = 1 - count / draws + spread - similarity_weight * near
+    return found
+
+
+def _log_sum(logprobs: Sequence[float]) -> float:
+    highest = max(logprobs)
+    if highest == -math.inf:
+        return highest
+    return highest + math.log(sum(math.exp(one - highest) for one in logprobs))
