@@ -52,14 +52,15 @@ class Models:
 def build_seats(
     room: Room, names: Mapping[str, str], models: Callable[[str], ChatModel], options: Mapping[str, Any]
 ) -> dict[str, Seat]:
-    """One seat per name.
+    """One seat per name, of those that an episode with these options has.
 
     Raises:
-        InputError: if a seat of the benchmark has no name or a name means nothing in that seat.
+        InputError: if such a seat has no name or a name means nothing in that seat.
     """
-    if missing := [seat for seat in room.seats if not names.get(seat)]:
+    seats = room.seated(options)
+    if missing := [seat for seat in seats if not names.get(seat)]:
         raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
-    return {seat: _seat(room, seat, names[seat], models, options) for seat in room.seats}
+    return {seat: _seat(room, seat, names[seat], models, options) for seat in seats}
 
 
 @dataclass(frozen=True, kw_only=True)

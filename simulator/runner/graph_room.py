@@ -31,6 +31,10 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
 
     seats: tuple[str, ...]
 
+    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Which of the seats an episode with these options has: all, where a room says nothing else."""
+        return self.seats
+
     @abstractmethod
     def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
         """The uncompiled graph."""
@@ -57,7 +61,7 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
         """First letter the first seat's side, second the other's (L if there is none); H a person, L not."""
-        letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats]
+        letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats if seat in kinds]
         return cast(Setup, "2".join([*letters, "L"][:2]))
 
     async def advance(self, live: Live, state: StateT) -> StateT:

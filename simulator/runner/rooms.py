@@ -23,6 +23,7 @@ _ROOMS: Final[Mapping[str, str]] = {
     "handmethat": "simulator.handmethat",
     "ambibench": "simulator.ambibench",
     "ambient": "simulator.ambient",
+    "ambik": "simulator.ambik",
 }
 
 
@@ -48,6 +49,10 @@ class Room(Protocol):
 
     name: str
     seats: tuple[str, ...]
+
+    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Which of the seats an episode with these options has."""
+        ...
 
     def item_row(self, item: Any) -> Item:
         """The item as a row of the log."""

@@ -90,7 +90,7 @@ class Sessions:
         built = build_seats(self._room, seats, self._models, options)
         kinds = {seat: who.kind for seat, who in built.items()}
         setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
-        names = (seats[seat].replace("/", "-") for seat in self._room.seats)
+        names = (seats[seat].replace("/", "-") for seat in built)
         run_id = run_id or "-".join(["play", self._room.name, *names])
         row = self._room.item_row(item)
         # Every play is an episode of its own; the repeat index only has to be unlike the others'.

@@ -33,6 +33,7 @@ class StudyDesk:
     Args:
         log: a durable writer; `reader` reads the same file.
         cells: the design, if the room makes it; default: the study's conditions.
+        seats: who sits where, as the log is to tell; default: the participant in their seat.
         clock: tells the present time.
 
     Raises:
@@ -46,10 +47,12 @@ class StudyDesk:
         study: Study,
         cells: Sequence[Cell] | None = None,
         *,
+        seats: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.study = study
         self.quota: Quota = quota_of(study, cells)
+        self._seats = dict(seats or {study.seat: "person"})
         self._log = log
         self._reader = reader
         self._clock = clock
@@ -70,7 +73,7 @@ class StudyDesk:
         config = {
             "study": study.to_json(),
             "study_hash": study.content_hash,
-            "seats": {study.seat: "person"},
+            "seats": self._seats,
             "wanted": {cell_name(cell): count for cell, count in quota.wanted.items()},
             "cells": [cell_name(cell) for cell in quota.cells],
             "planned": quota.total,

@@ -62,7 +62,10 @@ class StudySessions(Sessions, ABC):
     ) -> None:
         super().__init__(room, log, reader, models)
         self._builtin = builtin
-        self._desks = {one.id: StudyDesk(log, reader, one, self.study_cells(one)) for one in studies}
+        self._desks = {
+            one.id: StudyDesk(log, reader, one, self.study_cells(one), seats=self.study_seats(one))
+            for one in studies
+        }
 
     # What a benchmark says
 
@@ -88,6 +91,10 @@ class StudySessions(Sessions, ABC):
     @abstractmethod
     def study_task(self, study: Study) -> str:
         """See `StudyCard.task`."""
+
+    def study_seats(self, study: Study) -> Mapping[str, str]:
+        """Who sits where: the participant, and opposite whoever the benchmark's settings name."""
+        return {study.seat: "person"}
 
     def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Further options of a place's episode.
@@ -272,7 +279,7 @@ class StudySessions(Sessions, ABC):
         begun = desk.sets_done(person) > 0
         return await self.start_item(
             self.study_item(study, place.cell, place.seed, language),
-            {study.seat: "person"},
+            self.study_seats(study),
             {
                 **self.study_options(study, place, begun=begun),
                 "study": True,

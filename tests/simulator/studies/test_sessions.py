@@ -27,6 +27,9 @@ class Guessing:
     name = "guessing"
     seats = (SEAT,)
 
+    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return self.seats
+
     def item_row(self, item: str) -> Item:
         data = {"word": item}
         return Item(hash=content_hash(data), benchmark=self.name, name=item, language="en", data=data)
