@@ -13,7 +13,7 @@ from simulator.ambik.terms import DO_NOTHING, NOT_LISTED, Certainty
 
 LETTERS: Final[tuple[Letter, ...]] = ("A", "B", "C", "D")
 FIVE: Final[tuple[Letter, ...]] = (*LETTERS, "E")
-# What models put around labels and texts: blanks of any width, bullets, marks of emphasis, an opening bracket.
+# Models put bullets, marks of emphasis and opening brackets in front of labels.
 _OPTION: Final = re.compile(
     r"^[\s>*_\-\u2022(\[]*(?P<label>[A-D1-4])[*_]*[).\uff09\uff0e][\s*_]*(?P<text>.*)$", re.I
 )

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, cast
 from personas.templates import TemplateError, render
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.players.knows import Exchanges
+from simulator.ambik.playing import exchange_of, previous_of, scene_of, step_of, task_of
 from simulator.ambik.terms import APPLIANCES, Context, Dialogue, Role
 from simulator.models import ChatModel, Message, Request
 from simulator.models.base import Role as Speaker
@@ -72,37 +73,16 @@ def case_of(
         exchanges: of the episode, after that.
         language: of the prompt.
     """
-    if not isinstance(item, PairItem):
-        scene = item.scenario.scene
-        return Case(
-            item=item,
-            scene=scene,
-            task=item.scenario.task,
-            exchanges=exchanges,
-            context=context,
-            language=language,
-        )
-    pair = item.pair
-    told = dialogue == "after" and item.member == "ambiguous"
-    previous, step = step_material(item)
     return Case(
         item=item,
-        scene=pair.scene,
-        task=pair.task(item.member),
-        previous=previous,
-        step=step,
-        exchanges=(((pair.question, pair.answer),) if told else ()) + exchanges,
+        scene=scene_of(item),
+        task=task_of(item),
+        previous=previous_of(item),
+        step=step_of(item),
+        exchanges=exchange_of(item, dialogue) + exchanges,
         context=context,
         language=language,
     )
-
-
-def step_material(item: DecideItem) -> tuple[tuple[str, ...], str]:
-    """The steps before the one at which a pair parts, and that one; nothing if the data do not say which."""
-    if not isinstance(item, PairItem):
-        return (), ""
-    plan, step = item.pair.plan(item.member), item.pair.step
-    return ((), "") if step is None or not 0 <= step < len(plan) else (plan[:step], plan[step])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,144 @@
+"""What a method works with and on: models and options beside the state, plain values in it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypedDict
+
+from simulator.ambik.prompts import Case, Prompt, request_for
+from simulator.ambik.records import Affordance, Letter
+from simulator.ambik.terms import ROLES, Certainty, Method, Role
+from simulator.models import ChatModel, Request
+
+SEED: Final = 0
+"""Of requests at temperature 0: the same for all methods, so that what they share is asked for once."""
+Similarity = Callable[[str, Sequence[str]], Mapping[str, float]]
+"""How similar texts are to one: text -> similarity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodOptions:
+    """How a method is played.
+
+    Attributes:
+        samples: how often LofreeCP lets four options be written (R).
+        max_tokens: what a model may write at most.
+        not_listed: a fifth option says that none of the others is meant (spec 8.1).
+        seed: of samples and of the order of five options.
+        vocabulary: names of all objects of the data; LAP looks for them in options (spec 8.2). Without them
+            an option can only name what is in its own scene.
+        similarity: of LofreeCP's answers; None to leave them out.
+        repeat: which repetition it is.
+        episode_id: for the log.
+        turn_number: for the log.
+    """
+
+    samples: int = 5
+    max_tokens: int = 256
+    not_listed: bool = False
+    seed: int = 0
+    vocabulary: tuple[str, ...] = ()
+    similarity: Similarity | None = None
+    repeat: int = 0
+    episode_id: str | None = None
+    turn_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """The graph's context.
+
+    Attributes:
+        generator: writes options or the action.
+        chooser: chooses, judges affordance and says how certain it is.
+    """
+
+    case: Case
+    generator: ChatModel
+    chooser: ChatModel
+    options: MethodOptions
+
+    def request(self, role: Role, asked: Prompt, **settings: Any) -> Request:
+        """A prompt as a request of the model that has that role; at temperature 0 if not said otherwise."""
+        model = self.generator if role in ("generate", "generate_one") else self.chooser
+        return request_for(
+            model,
+            asked,
+            **{
+                "temperature": 0.0,
+                "seed": SEED,
+                "repeat": self.options.repeat,
+                "purpose": f"robot.{role}",
+                "episode_id": self.options.episode_id,
+                "turn_number": self.options.turn_number,
+                **settings,
+            },
+        )
+
+
+class State(TypedDict, total=False):
+    """Plain values; `DecisionParts` says what they are. Texts are ``[role, text]``."""
+
+    options: dict[str, str]
+    filled: list[str]
+    tokens: list[list[Any]]
+    affordance: dict[str, list[float | None]]
+    samples: dict[str, int]
+    similarities: dict[str, float]
+    draws: int
+    action: str
+    certainty: Certainty
+    prompts: Annotated[list[list[str]], operator.add]
+    raw: Annotated[list[list[str]], operator.add]
+    flags: Annotated[list[str], operator.add]
+
+
+Update = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionParts:
+    """What a method found; every field is that of `records.Decision`."""
+
+    method: Method
+    options: Mapping[Letter, str]
+    filled: tuple[Letter, ...]
+    tokens: tuple[tuple[str, float], ...]
+    affordance: Mapping[Letter, Affordance]
+    samples: Mapping[str, int]
+    similarities: Mapping[str, float]
+    draws: int
+    action: str
+    certainty: Certainty | None
+    prompts: tuple[tuple[str, str], ...]
+    raw: tuple[tuple[str, str], ...]
+    flags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, method: Method, state: State) -> DecisionParts:
+        """Out of the last state; what was asked at the same time is told in the order of `terms.ROLES`."""
+        return cls(
+            method=method,
+            options=state.get("options", {}),
+            filled=tuple(state.get("filled", ())),
+            tokens=tuple((token, logprob) for token, logprob in state.get("tokens", ())),
+            affordance={
+                letter: Affordance(float(context or 0), asked)
+                for letter, (context, asked) in state.get("affordance", {}).items()
+            },
+            samples=state.get("samples", {}),
+            similarities=state.get("similarities", {}),
+            draws=state.get("draws", 0),
+            action=state.get("action", ""),
+            certainty=state.get("certainty"),
+            prompts=_told(state.get("prompts", [])),
+            raw=_told(state.get("raw", [])),
+            flags=tuple(dict.fromkeys(state.get("flags", ()))),
+        )
+
+
+def _told(texts: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    pairs = ((role, text) for role, text in texts)
+    return tuple(sorted(pairs, key=lambda pair: [*ROLES, pair[0]].index(pair[0])))

@@ -1,0 +1,199 @@
+"""The steps that methods are made of: one node each, whichever method it is part of (spec 6, 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from langgraph.runtime import Runtime
+
+from simulator.ambik.methods.kit import Kit, State, Update
+from simulator.ambik.methods.reading import (
+    Table,
+    first_word,
+    names_option,
+    says_nothing,
+    share_of_true,
+    table_of,
+)
+from simulator.ambik.methods.scene_context import context_score
+from simulator.ambik.parsing import (
+    LETTERS,
+    normalised,
+    read_action,
+    read_certainty,
+    read_options,
+    with_not_listed,
+)
+from simulator.ambik.prompts import TURNS, Prompt, prompt
+from simulator.ambik.terms import DO_NOTHING, NOT_LISTED, Role
+from simulator.models import ChatModel, Request, sample
+
+TEMPERATURE: Final = 0.7
+"""Of several draws; with 0 they would all be alike (spec 8.3)."""
+TOP: Final = 5
+_BLANK_LINE: Final = "\n\n"
+# Nothing is lost by stopping at a fifth option: the parser reads the first four. No more than four of these,
+# which is what OpenAI's servers take.
+_FIFTH: Final = ("\nE)", "\n5.")
+_WORD: Final = 8
+"""Tokens in which a word of certainty is said."""
+_LATER: Final = 4
+"""Tokens among which the letter is looked for behind a blank or a bracket."""
+
+
+async def generate(state: State, runtime: Runtime[Kit]) -> Update:
+    """Four options."""
+    kit = runtime.context
+    asked = prompt("generate", kit.case)
+    (text,), flags = await _options_texts(kit, asked, 1)
+    options = read_options(text)
+    flags += ["filled"] if options.filled else []
+    if kit.options.not_listed:
+        options = with_not_listed(options, kit.options.seed)
+    return {
+        "options": dict(options.texts),
+        "filled": list(options.filled),
+        "prompts": [["generate", asked.text]],
+        "raw": [["generate", text]],
+        "flags": flags,
+    }
+
+
+async def draw(state: State, runtime: Runtime[Kit]) -> Update:
+    """Four options, several times; with what has to stand for missing ones, since they were asked for."""
+    kit = runtime.context
+    asked = prompt("generate", kit.case)
+    texts, flags = await _options_texts(kit, asked, kit.options.samples)
+    drawn = [read_options(text) for text in texts]
+    answers = Counter(normalised(text) for options in drawn for text in options.texts.values())
+    return {
+        "samples": dict(answers),
+        "similarities": _similarities(kit, answers),
+        "draws": len(LETTERS) * len(drawn),
+        "prompts": [["generate", asked.text]],
+        "raw": [["generate", text] for text in texts],
+        "flags": [*flags, *(["filled"] if any(options.filled for options in drawn) else [])],
+    }
+
+
+async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
+    """One action."""
+    kit = runtime.context
+    asked = prompt("generate_one", kit.case)
+    request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens, stop=("\n",))
+    text = (await kit.generator.complete(request)).text
+    if not read_action(text):
+        # It began with an empty line.
+        later = replace(request, stop=(TURNS[kit.case.language],))
+        text = (await kit.generator.complete(later)).text
+    action = read_action(text)
+    return {
+        "action": action or DO_NOTHING,
+        "prompts": [["generate_one", asked.text]],
+        "raw": [["generate_one", text]],
+        "flags": [] if action else ["filled"],
+    }
+
+
+async def choose(state: State, runtime: Runtime[Kit]) -> Update:
+    """Log-probabilities of the letters."""
+    kit, options = runtime.context, state["options"]
+    asked = prompt("choose", kit.case, options=tuple(options.items()))
+    table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, options))
+    return {
+        "tokens": [list(pair) for pair in table],
+        "prompts": [["choose", asked.text]],
+        "raw": [["choose", text]],
+        "flags": [] if names_option(table, options) else ["no_letter"],
+    }
+
+
+async def afford(state: State, runtime: Runtime[Kit]) -> Update:
+    """Whether each option is possible and safe; all are asked about at once, the same text once."""
+    kit, options = runtime.context, state["options"]
+    texts = [text for text in dict.fromkeys(options.values()) if text != NOT_LISTED]
+    prompts = {text: prompt("afford", kit.case, action=text) for text in texts}
+    answers = await asyncio.gather(
+        *(
+            _one_word(kit, "afford", asked, lambda table: share_of_true(table) is not None)
+            for asked in prompts.values()
+        )
+    )
+    shares = {text: share_of_true(table) for text, (table, _) in zip(texts, answers, strict=True)}
+    # That something else is meant is no action: the chooser's confidence in it stays what it is.
+    shares[NOT_LISTED] = 1.0
+    item, vocabulary = kit.case.item, kit.options.vocabulary
+    return {
+        "affordance": {
+            letter: [context_score(item, text, vocabulary), shares[text]] for letter, text in options.items()
+        },
+        "prompts": [["afford", asked.text] for asked in prompts.values()],
+        "raw": [["afford", text] for _, text in answers],
+        "flags": ["affordance_unknown"] if None in shares.values() else [],
+    }
+
+
+async def certainty(state: State, runtime: Runtime[Kit]) -> Update:
+    """Certain or uncertain of the one action."""
+    kit = runtime.context
+    asked = prompt("certainty", kit.case, action=state["action"])
+    request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
+    text = (await kit.chooser.complete(request)).text
+    word = read_certainty(text)
+    return {
+        "certainty": word,
+        "prompts": [["certainty", asked.text]],
+        "raw": [["certainty", text]],
+        "flags": ["invalid_certainty"] if word == "invalid" else [],
+    }
+
+
+async def _options_texts(kit: Kit, asked: Prompt, samples: int) -> tuple[list[str], list[str]]:
+    """What was written, and flags.
+
+    A blank line ends the options, but some models put one in front of them or between them; if most texts are
+    cut short by it, they are asked for again without that stop.
+    """
+    several = samples > 1
+    request = kit.request(
+        "generate",
+        asked,
+        temperature=TEMPERATURE if several else 0.0,
+        **({"seed": kit.options.seed} if several else {}),
+        max_tokens=kit.options.max_tokens,
+        stop=(_BLANK_LINE, *_FIFTH, TURNS[kit.case.language]),
+        samples=samples,
+    )
+    texts = await _samples(kit.generator, request)
+    short = sum(len(read_options(text).filled) >= len(LETTERS) - 1 for text in texts)
+    if short * 2 <= len(texts):
+        return texts, []
+    again = await _samples(kit.generator, replace(request, stop=request.stop[1:]))
+    return again, ["asked_again"]
+
+
+async def _samples(model: ChatModel, request: Request) -> list[str]:
+    return list((await sample(model, request)).samples)
+
+
+async def _one_word(
+    kit: Kit, role: Role, asked: Prompt, enough: Callable[[Table], bool]
+) -> tuple[Table, str]:
+    """The table of the first token that says something, and what was written."""
+    request = kit.request(role, asked, max_tokens=1, top_logprobs=TOP)
+    answer = await kit.chooser.complete(request)
+    table = table_of(first_word(answer.logprobs))
+    if not enough(table) and all(map(says_nothing, answer.logprobs)):
+        answer = await kit.chooser.complete(replace(request, max_tokens=_LATER))
+        table = table_of(first_word(answer.logprobs))
+    return table, answer.text
+
+
+def _similarities(kit: Kit, answers: Counter[str]) -> dict[str, float]:
+    if kit.options.similarity is None or not answers:
+        return {}
+    return dict(kit.options.similarity(answers.most_common(1)[0][0], list(answers)))
