@@ -198,5 +198,12 @@ def write_pairs_file(path: str | Path, pairs: Iterable[Pair]) -> Path:
     return write_whole(path, out.getvalue())
 
 
+def as_file(path: str | Path, pairs: Iterable[Pair]) -> PairsFile:
+    """Pairs that were read in another way, as if they stood in a CSV file: the same rules then see them."""
+    pairs = tuple(pairs)
+    records = tuple(Record(number, 0, 0, cells(pair)) for number, pair in enumerate(pairs, start=1))
+    return PairsFile(Table(str(path), COLUMNS, {}, records, ()), pairs, records, ())
+
+
 def _numbered(plan: tuple[str, ...]) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(plan, start=1))

@@ -100,7 +100,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
     """
     lines = _lines(Path(path))
     # Not the file itself: csv would count a lone carriage return in a cell as a line.
-    reader = csv.reader(iter(lines), strict=True)
+    reader = csv.reader(lines, strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
     renamed: dict[str, str] = {}
@@ -183,7 +183,7 @@ def _lines(path: Path) -> list[str]:
     text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     # A file in which lines end with carriage returns alone.
     text = text if "\n" in text else text.replace("\r", "\n")
-    return text.removesuffix("\n").split("\n") if text else []
+    return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def _columns(

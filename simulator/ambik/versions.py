@@ -1,0 +1,126 @@
+"""Which published version a file of pairs is, told by its rows and columns (spec 2.1, 2.5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from simulator.ambik.files.pairs import PairsFile, is_numbered
+from simulator.ambik.files.table import Record
+from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import Ambiguity, Part
+from trees.faults import Fault
+
+Version = Literal["builtin", "june_2024", "paper", "2025", "other"]
+TITLES: Final[Mapping[Version, str]] = {
+    "builtin": "built in",
+    "june_2024": "June 2024 (500 pairs, from which the paper's Tables 2 and 5 are)",
+    "paper": "the paper's release (500 pairs: 100 for calibration, 400 for tests)",
+    "2025": "2025 (1000 pairs, about half of them of another kind)",
+    "other": "none of the published versions, or not whole",
+}
+_OLD: Final = ("unambiguous_direct", "unambiguous_indirect")
+_ROWS_2025: Final = (900, 1000)
+# Types of the released 500 (spec 2.1), as they are split.
+_CALIBRATION: Final[Mapping[Ambiguity, int]] = {
+    "preferences": 47,
+    "common_sense_knowledge": 40,
+    "safety": 13,
+}
+_TEST: Final[Mapping[Ambiguity, int]] = {"preferences": 189, "common_sense_knowledge": 159, "safety": 52}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a file of pairs is.
+
+    Attributes:
+        file: its path.
+        version: of the published ones.
+        why: what it was told by, in words.
+        pairs: good ones.
+        parts: how many of them are of which part.
+        has_ids: whether there is a column of ids.
+        new: how many are of the kind that was added in 2025 (spec 2.5).
+    """
+
+    file: str
+    version: Version
+    why: str
+    pairs: int
+    parts: Mapping[Part, int]
+    has_ids: bool
+    new: int = 0
+
+
+def part_of(pair: Pair) -> Part:
+    """What a pair serves: rows that say which member to take are for calibration (spec 2.2)."""
+    return "test" if pair.take_ambiguous is None else "calibration"
+
+
+def is_new(pair: Pair, record: Record) -> bool:
+    """Whether a pair is of the kind that was added in 2025.
+
+    Both plans are the same and have no numbers, and there are no variants: the prompt of the ambiguous task
+    then holds the clear action (spec 2.5).
+    """
+    same = pair.clear_plan == pair.ambiguous_plan != ()
+    lines = record.text("plan_for_clear_task").split("\n")
+    return same and not pair.variants and not any(map(is_numbered, lines))
+
+
+def seen(file: PairsFile) -> Seen:
+    """Which version a file is."""
+    new = sum(map(is_new, file.pairs, file.records))
+    version, why = _version(file, new)
+    parts = Counter(map(part_of, file.pairs))
+    return Seen(
+        file=file.table.path,
+        version=version,
+        why=why,
+        pairs=len(file.pairs),
+        parts=dict(sorted(parts.items())),
+        has_ids=file.has_ids,
+        new=new,
+    )
+
+
+def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
+    """A warning if files of one folder are of several versions, which must not be mixed (spec 2.1).
+
+    The calibration rows of 2025 are those of the paper's release.
+    """
+    new = any(one.version == "2025" for one in files)
+    first: dict[Version, Seen] = {}
+    for one in files:
+        calibration = new and one.version == "paper" and set(one.parts) == {"calibration"}
+        if one.version != "other" and not calibration:
+            first.setdefault(one.version, one)
+    if len(first) < 2:
+        return ()
+    told = "; ".join(f"{one.file}: {TITLES[version]}" for version, one in first.items())
+    message = f"files of several versions, which must not be mixed: {told}"
+    return (Fault([*first.values()][1].file, "", 0, "version", message, "warning"),)
+
+
+def _version(file: PairsFile, new: int) -> tuple[Version, str]:
+    rows = len(file.table.records)
+    old = [file.table.renamed[name] for name in _OLD if name in file.table.renamed]
+    if old:
+        return "june_2024", f"the old name of the column {', '.join(old)}; {rows} rows"
+    if rows in _ROWS_2025:
+        return "2025", f"{rows} rows"
+    if new * 10 > rows:
+        return "2025", f"in {new} of {rows} rows both plans are the same and have no numbers"
+    types: dict[Part, Counter[Ambiguity]] = {"calibration": Counter(), "test": Counter()}
+    for pair in file.pairs:
+        types[part_of(pair)][pair.type] += 1
+    whole = {"calibration": _CALIBRATION, "test": _TEST}
+    if rows and all(not found or found == whole[part] for part, found in types.items()):
+        told = " and ".join(f"{found.total()} for {part}" for part, found in types.items() if found)
+        return "paper", f"{told}, with the types of the release"
+    if Counter(one.type for one in file.pairs) == Counter(_CALIBRATION) + Counter(_TEST):
+        return "paper", f"{rows} rows with the types of the release"
+    return "other", f"{rows} rows"
