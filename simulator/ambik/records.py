@@ -166,6 +166,7 @@ class Calibrated:
         rank: l, from 1.
         nonconformities: of the true answer of each calibration item, in the items' order.
         without: calibration items none of whose options is acceptable.
+        unknown: calibration items left out, because the data do not say what is right.
         settings: what it was made under, as plain values.
         run: where it comes from.
     """
@@ -176,6 +177,7 @@ class Calibrated:
     rank: int
     nonconformities: tuple[float, ...] = ()
     without: int = 0
+    unknown: int = 0
     run: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
