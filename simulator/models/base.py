@@ -34,6 +34,8 @@ class Request:
         plain: the one user message is continued as it is, without a chat template (text completion).
         samples: answers drawn at once, all from the same seed; where more than one, a model must be able to
             (`Capabilities.samples`, or else ask through `sampling.sample`).
+        shared: how many of the first messages this request has in common with many others (instructions and
+            worked examples, say). A model in this process reads them once, by themselves; 0 for none.
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
         purpose: who asks (``seeker``, ``provider.type``, …); goes into the log.
         prompt_version: content hash of the prompt template; goes into the log.
@@ -41,7 +43,8 @@ class Request:
         turn_number: the turn it is asked for; goes into the log.
 
     Raises:
-        ValueError: if several samples are asked for at temperature 0, or of objects or probabilities.
+        ValueError: if several samples are asked for at temperature 0, or of objects or probabilities; or if
+            more messages are shared than there are.
     """
 
     messages: tuple[Message, ...]
@@ -54,6 +57,7 @@ class Request:
     top_logprobs: int | None = None
     plain: bool = False
     samples: int = 1
+    shared: int = 0
     repeat: int = 0
     purpose: str = ""
     prompt_version: str = ""
@@ -64,6 +68,8 @@ class Request:
         alike = self.temperature <= 0 or self.schema is not None or self.top_logprobs is not None
         if self.samples < 1 or (self.samples > 1 and alike):
             raise ValueError("several samples are texts without probabilities, at a temperature above 0")
+        if not 0 <= self.shared <= len(self.messages):
+            raise ValueError(f"{self.shared} messages cannot be shared of {len(self.messages)}")
 
 
 @dataclass(frozen=True, slots=True)

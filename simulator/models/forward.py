@@ -6,7 +6,7 @@ states of the wanted places alone are let through to the output layer, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simulator.models.errors import Unsupported
@@ -73,7 +73,7 @@ def look(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Look]]:
         Unsupported: if the model has no output layer.
     """
     places = [(number, place) for number, row in enumerate(rows) for place, _ in row.looks]
-    logits = _logits(torch, model, _inputs(torch, model.device, rows), places).float()
+    logits = logits_at(torch, model, _inputs(torch, model.device, rows), places).float()
     found = _read(torch, logits, [(token, row.top) for row in rows for _, token in row.looks])
     return [[next(found) for _ in row.looks] for row in rows]
 
@@ -94,8 +94,18 @@ def _padded(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[An
     return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
 
-def _logits(torch: Any, model: Any, inputs: dict[str, Any], places: Sequence[tuple[int, int]]) -> Any:
-    """Scores before the softmax, of shape (places, vocabulary)."""
+def logits_at(torch: Any, model: Any, inputs: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> Any:
+    """Scores before the softmax, of shape (places, vocabulary).
+
+    Args:
+        torch: the library.
+        model: a model of transformers with an output layer.
+        inputs: what it is given.
+        places: rows and columns looked at.
+
+    Raises:
+        Unsupported: if the model has no output layer.
+    """
     output = model.get_output_embeddings()
     if output is None:
         raise Unsupported(f"models of type {model.config.model_type} have no output layer to be looked at")

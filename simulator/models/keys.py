@@ -54,7 +54,10 @@ def parameters(request: Request) -> dict[str, Any]:
         "stop": list(request.stop),
         "top_logprobs": request.top_logprobs,
     }
-    # Left out at their usual values, these leave the keys of older answers as they were.
+    # `shared` is no part of it: it changes how a prompt is read and not what it says. A local model's numbers
+    # then differ in their last bits, as they do by its device, its threads and the version of its library,
+    # which are no part of a key either; and whoever makes a prompt always shares the same of it.
+    # Left out at their usual values, the others leave the keys of older answers as they were.
     rare: dict[str, Any] = {"top_p": request.top_p} if request.top_p != 1 else {}
     rare |= {"samples": request.samples} if request.samples != 1 else {}
     return asked | rare | ({"plain": True} if request.plain else {})

@@ -50,6 +50,9 @@ class ModelOptions:
         latency: simulated seconds per answer of ``offline/script``.
         device: where ``transformers/…`` and ``local/…`` run (``cpu``, ``cuda``, ``mps``); None to choose.
         threads: of the CPU for one operation there; None for as many as torch finds good.
+        together: answers written at a time there. More are faster by far; a greedy answer then now and then
+            goes another way where two words are all but equally likely, so that this is part of what a
+            model is called in the log and in the cache.
     """
 
     base_url: str | None = None
@@ -71,6 +74,7 @@ class ModelOptions:
     latency: Latency = 0.0
     device: str | None = None
     threads: int | None = None
+    together: int = 1
 
 
 def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
@@ -212,13 +216,13 @@ def _anthropic(model: str, options: ModelOptions) -> Backend:
 def _transformers(model: str, options: ModelOptions) -> Backend:
     from simulator.models.transformers_backend import TransformersModel
 
-    return TransformersModel(model, device=options.device, threads=options.threads)
+    return TransformersModel(model, device=options.device, threads=options.threads, together=options.together)
 
 
 def _local(model: str, options: ModelOptions) -> Backend:
     from simulator.models.transformers_backend import load_shipped
 
-    return load_shipped(model, device=options.device, threads=options.threads)
+    return load_shipped(model, device=options.device, threads=options.threads, together=options.together)
 
 
 def _offline(model: str, options: ModelOptions) -> Backend:

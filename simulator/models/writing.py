@@ -1,0 +1,261 @@
+"""Answers written token by token in a model's own thread, up to so many of them side by side.
+
+A model on a CPU spends the time of a token on fetching its weights; fetched once, they serve all answers that
+are being written. An answer that is over makes room for the next that waits. Each pass has as many rows as
+may be written together, taken or not, and prompts are read one by one: how many those are changes the last
+bits of the numbers, but who they are does not.
+
+Calls wait in a queue. A round lets some of them begin, adds a token to each answer, and books the thread for
+the next round; other work of the thread has its turn in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from simulator.models.drawing import chance, pick
+from simulator.models.forward import Look
+from simulator.models.prompts import Reader
+from simulator.models.slots import Slots
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Job:
+    """An answer that is wanted, and what there is of it.
+
+    Attributes:
+        ids: tokens of the prompt.
+        head: how many of them are shared with others.
+        samples: how many answers.
+        temperature: 0 for the likeliest tokens.
+        top_p: only the likeliest tokens whose probabilities add up to this are drawn.
+        top: likeliest tokens wanted at each place; None for no probabilities.
+        seed: of what is drawn; None for chance.
+        over: whether an answer has ended, by what it has written.
+        written: the tokens of each answer.
+        looks: what was expected at each place of the first answer, if asked for.
+        generator: where chance comes from.
+    """
+
+    ids: tuple[int, ...]
+    head: int
+    samples: int
+    temperature: float
+    top_p: float
+    top: int | None
+    seed: int | None
+    over: Callable[[list[int]], bool]
+    written: list[list[int]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    generator: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class _Call(Generic[_Asked, _Answer]):
+    """A call that waits; `given_up` once nobody waits for it any more."""
+
+    asked: _Asked
+    rows: int
+    future: Future[_Answer] = field(default_factory=Future)
+    job: Job | None = None
+    given_up: bool = False
+
+    @property
+    def open(self) -> bool:
+        return not self.given_up and not self.future.done()
+
+
+@dataclass(frozen=True, slots=True)
+class Desk(Generic[_Asked, _Answer]):
+    """How a model writes.
+
+    Attributes:
+        torch: the library.
+        reader: reads prompts.
+        slots: where answers are written.
+        prepare: what is wanted; may raise.
+        finish: the answer to what was asked, when it is written.
+    """
+
+    torch: Any
+    reader: Reader
+    slots: Slots
+    prepare: Callable[[_Asked], Job]
+    finish: Callable[[_Asked, Job], _Answer]
+
+
+class Writer(Generic[_Asked, _Answer]):
+    """Writes what is asked for; usable from several event loops at a time."""
+
+    def __init__(self, thread: ThreadPoolExecutor, desk: Desk[_Asked, _Answer], together: int) -> None:
+        """Wait for calls.
+
+        Args:
+            thread: one thread, in which everything else runs.
+            desk: how it is done.
+            together: answers at a time. Several samples of one prompt are written together in any case.
+        """
+        self._thread = thread
+        self._desk = desk
+        self._together = together
+        self._waiting: list[_Call[_Asked, _Answer]] = []
+        # Who is written in each place of the slots, and which sample of it.
+        self._places: list[tuple[_Call[_Asked, _Answer], int] | None] = []
+        self._lock = threading.Lock()
+        self._booked = False
+        self._closed = False
+
+    async def __call__(self, asked: _Asked, samples: int) -> _Answer:
+        """The answer; a cancelled call stops at the next token.
+
+        Raises:
+            Exception: whatever `prepare` or the model raised.
+        """
+        call = _Call[_Asked, _Answer](asked, samples)
+        with self._lock:
+            self._waiting.append(call)
+            if not self._booked:
+                self._thread.submit(self._round)
+                self._booked = True
+        try:
+            return await asyncio.wrap_future(call.future)
+        finally:
+            call.given_up = True
+
+    def close(self) -> None:
+        """Have what waits and what is being written fail; call it when the thread is shut down."""
+        with self._lock:
+            self._closed = True
+            waiting, self._waiting = self._waiting, []
+        for call in waiting:
+            call.future.cancel()
+        _fail(self._writing(), RuntimeError("the model was closed while it was asked"))
+
+    def _writing(self) -> list[_Call[_Asked, _Answer]]:
+        """Whose answers are being written."""
+        return list(dict.fromkeys(place[0] for place in self._places if place is not None))
+
+    def _round(self) -> None:
+        for call in self._next():
+            try:
+                self._begin(call)
+            except Exception as error:
+                _fail([call], error)
+        try:
+            self._add_a_token()
+        except Exception as error:
+            _fail(self._writing(), error)
+            self._clear()
+        with self._lock:
+            self._booked = not self._closed and bool(self._waiting or self._writing())
+            if self._booked:
+                self._thread.submit(self._round)
+
+    def _next(self) -> Iterator[_Call[_Asked, _Answer]]:
+        """Those for whom there is room, in their order; one in any case where nothing is being written."""
+        while True:
+            with self._lock:
+                taken = sum(place is not None for place in self._places)
+                if not self._waiting or (taken and taken + self._waiting[0].rows > self._together):
+                    return
+                call = self._waiting.pop(0)
+            if not call.given_up and call.future.set_running_or_notify_cancel():
+                yield call
+
+    def _begin(self, call: _Call[_Asked, _Answer]) -> None:
+        """Read a prompt, write the first token after it, and give what goes on a place."""
+        desk = self._desk
+        job = call.job = desk.prepare(call.asked)
+        job.written = [[] for _ in range(job.samples)]
+        job.generator = desk.torch.Generator(device=desk.reader.device)
+        if job.seed is None:
+            job.generator.seed()
+        else:
+            job.generator.manual_seed(job.seed)
+        read = desk.reader.read(job.ids, job.head)
+        left = self._take(call, job, range(job.samples), read.logits.expand(job.samples, -1))
+        if not left:
+            return
+        more = max(self._together, len(left)) - len(self._places)
+        self._places += [None] * more
+        desk.slots.resize(len(self._places))
+        free = [number for number, place in enumerate(self._places) if place is None]
+        for sample, number in zip(left, free, strict=False):
+            desk.slots.put(number, read.state)
+            self._places[number] = (call, sample)
+
+    def _take(self, call: _Call[_Asked, _Answer], job: Job, samples: Sequence[int], logits: Any) -> list[int]:
+        """Write the next token of each of `samples`, the job's that are left; those that go on."""
+        torch = self._desk.torch
+        tokens = pick(torch, logits, temperature=job.temperature, top_p=job.top_p, generator=job.generator)
+        for sample, token in zip(samples, tokens, strict=True):
+            job.written[sample].append(token)
+        if job.top is not None:
+            job.looks.append(chance(torch, logits[0], tokens[0], job.top))
+        left = [sample for sample in samples if not job.over(job.written[sample])]
+        if not left:
+            answer = self._desk.finish(call.asked, job)
+            with suppress(InvalidStateError):  # closed meanwhile
+                call.future.set_result(answer)
+        return left
+
+    def _add_a_token(self) -> None:
+        """One pass for everything that is being written."""
+        self._leave(number for number, place in enumerate(self._places) if place and not place[0].open)
+        if not self._places:
+            return
+        rows: dict[_Call[_Asked, _Answer], list[tuple[int, int]]] = {}
+        tokens = [0] * len(self._places)
+        for number, place in enumerate(self._places):
+            if place is not None and (job := place[0].job) is not None:
+                rows.setdefault(place[0], []).append((place[1], number))
+                tokens[number] = job.written[place[1]][-1]
+        logits = self._desk.slots.step(tokens)
+        over: list[int] = []
+        for call, pairs in rows.items():
+            # In the samples' order, wherever they stand: what is drawn depends on it.
+            samples, numbers = zip(*sorted(pairs), strict=True)
+            assert call.job is not None
+            try:
+                left = self._take(call, call.job, samples, logits[list(numbers)])
+            except Exception as error:
+                _fail([call], error)
+                left = []
+            over += [number for sample, number in pairs if sample not in left]
+        self._leave(over)
+
+    def _leave(self, numbers: Iterable[int]) -> None:
+        """Free places, and have no more of them than are needed."""
+        slots = self._desk.slots
+        for number in numbers:
+            self._places[number] = None
+            slots.free(number)
+        taken = sum(place is not None for place in self._places)
+        if not taken:
+            return self._clear()
+        while len(self._places) > max(self._together, taken):
+            last = self._places.pop()
+            if last is not None:
+                hole = self._places.index(None)
+                slots.move(len(self._places), hole)
+                self._places[hole] = last
+        slots.resize(len(self._places))
+
+    def _clear(self) -> None:
+        self._places = []
+        self._desk.slots.resize(0)
+
+
+def _fail(calls: Iterable[_Call[_Asked, _Answer]], error: Exception) -> None:
+    for call in calls:
+        with suppress(InvalidStateError):
+            call.future.set_exception(error)

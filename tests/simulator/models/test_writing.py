@@ -1,0 +1,257 @@
+"""Answers of models in this process: heads that are shared, several at a time; tiny models made here."""
+
+import asyncio
+import importlib.util
+from dataclasses import replace
+
+import pytest
+
+from simulator.models import BadRequest, Message, ModelOptions, Request, load_model
+from simulator.models.heads import Heads, size_of
+
+MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(
+    bool(MISSING), reason=f"no {' and '.join(MISSING)} here: pip install 'askback[local]'"
+)
+TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}<s>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+# As some models have it: a system message goes into the first question.
+MERGED = (
+    "{% set first = messages[0].content if messages[0].role == 'system' else '' %}"
+    "{% for m in messages if m.role != 'system' %}<{{ m.role }}>{{ first if loop.last }}{{ m.content }}<s>"
+    "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+STRICT = "{% if messages[-1].role != 'user' %}{{ raise_exception('user last') }}{% endif %}" + TEMPLATE
+HEADS = ["The duck is in the pond. " * 9, "The pope is in the house. " * 7]
+ITEMS = ["the lion", "a duck?", "the film studio of the mountain lion, or the house", "X", "Y or X"]
+CLOSE = pytest.approx
+
+
+def tokenizer(template=TEMPLATE):
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330,
+        special_tokens=["<s>", "<system>", "<user>", "<assistant>"],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    made.train_from_iterator([*HEADS, *ITEMS] * 3, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="<s>", pad_token="<s>")
+    fast.chat_template = template
+    return fast
+
+
+def llama(**fields):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3,
+            bos_token_id=0, eos_token_id=0, **fields,
+        )
+    )  # fmt: skip
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=400, n_positions=512, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3,
+            bos_token_id=0, eos_token_id=0,
+        )
+    )  # fmt: skip
+
+
+def mistral():
+    """Looks at the last tokens only."""
+    from transformers import MistralConfig, MistralForCausalLM
+
+    return MistralForCausalLM(
+        MistralConfig(
+            vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3, sliding_window=16,
+            bos_token_id=0, eos_token_id=0,
+        )
+    )  # fmt: skip
+
+
+MAKERS = {"llama": llama, "gpt2": gpt2, "mistral": mistral}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    import torch
+
+    made = {}
+    for name, make in MAKERS.items():
+        made[name] = tmp_path_factory.mktemp(name)
+        torch.manual_seed(0)
+        make().save_pretrained(made[name])
+        tokenizer().save_pretrained(made[name])
+    return made
+
+
+@pytest.fixture
+async def loaded(folders):
+    made = []
+
+    def load(name="llama", **options):
+        path = folders.get(name, name)
+        made.append(load_model(f"transformers/{path}", ModelOptions(device="cpu", threads=1, **options)))
+        return made[-1]
+
+    yield load
+    for each in made:
+        await each.close()
+
+
+def asked(number, *, head=0, shared=2, **fields):
+    messages = (
+        Message("system", HEADS[head]), Message("user", "Which?"), Message("user", ITEMS[number % len(ITEMS)])
+    )  # fmt: skip
+    return Request(messages=messages, shared=shared, **{"max_tokens": 24, **fields})
+
+
+def backend_of(model):
+    return model.inner.inner
+
+
+def numbers(answer):
+    return [value for token in answer.logprobs for value in (token.logprob, *(n for _, n in token.top))]
+
+
+def words(answer):
+    return [token.token for token in answer.logprobs]
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+async def test_a_shared_head_changes_no_text(loaded, name):
+    model = loaded(name)
+    for number in range(len(ITEMS)):
+        for fields in ({"top_logprobs": 5}, {"temperature": 1.0, "seed": number}):
+            whole, shared = [await model.complete(asked(number, shared=each, **fields)) for each in (0, 2)]
+            assert whole.text == shared.text
+            assert whole.usage == shared.usage
+            assert words(whole) == words(shared)
+            assert numbers(whole) == CLOSE(numbers(shared), abs=1e-4)
+    assert len(backend_of(model)._heads) == 1
+
+
+async def test_an_answer_does_not_depend_on_what_was_asked_before(loaded):
+    requests = [asked(number, head=number % 2, top_logprobs=400) for number in range(4)]
+    first, then = loaded(), loaded()
+    forward = [numbers(await first.complete(each)) for each in requests]
+    backward = [numbers(await then.complete(each)) for each in reversed(requests)]
+    again = [numbers(await first.complete(each)) for each in requests]
+    assert forward == backward[::-1] == again, "to the last bit"
+
+
+async def test_a_head_is_read_once(loaded, monkeypatch):
+    from simulator.models import prompts
+
+    read = []
+    logits_at = prompts.logits_at
+
+    def spy(torch, model, inputs, places):
+        read.append(inputs["input_ids"].shape[1])
+        return logits_at(torch, model, inputs, places)
+
+    monkeypatch.setattr(prompts, "logits_at", spy)
+    model = loaded()
+    answers = [await model.complete(asked(number, max_tokens=1)) for number in range(3)]
+    head, *rest = read
+    assert [head + each for each in rest] == [each.usage.input_tokens for each in answers]
+    assert head > max(rest)
+
+
+@pytest.mark.parametrize("template", [MERGED, STRICT])
+async def test_a_head_that_the_template_changes_is_not_shared(loaded, folders, tmp_path, template):
+    import shutil
+
+    path = shutil.copytree(folders["llama"], tmp_path / "m")
+    tokenizer(template).save_pretrained(path)
+    model = loaded(path)
+    fields = {"shared": 1, "top_logprobs": 3}
+    request = asked(1, **fields)
+    answer = await model.complete(request)
+    assert not len(backend_of(model)._heads)
+    assert numbers(answer) == numbers(await model.complete(replace(request, shared=0)))
+
+
+async def test_a_schema_in_front_is_shared_too(loaded):
+    model = backend_of(loaded())
+    request = replace(asked(0, schema={"type": "object"}), messages=asked(0).messages[1:], shared=1)
+    await model.complete(request)
+    assert len(model._heads) == 1
+
+
+def test_what_cannot_be_shared():
+    with pytest.raises(ValueError, match="4 messages cannot be shared of 3"):
+        asked(0, shared=4)
+
+
+def test_heads_take_so_much_memory_and_no_more():
+    import torch
+
+    def state(tokens):
+        return ((torch.zeros(1, 2, tokens, 4), torch.zeros(1, 2, tokens, 4)),)
+
+    read = []
+
+    def get(heads, *ids):
+        return heads.get(ids, lambda: read.append(ids) or state(len(ids)))
+
+    heads = Heads(3 * size_of(state(1)))
+    get(heads, 1), get(heads, 2), get(heads, 3), get(heads, 1), get(heads, 4)
+    assert read == [(1,), (2,), (3,), (4,)]
+    get(heads, 1), get(heads, 3)
+    assert len(read) == 4
+    get(heads, 2)
+    assert read[4:] == [(2,)], "it had not been used for longest"
+    assert size_of(get(heads, 1, 2, 3, 4)) == 4 * size_of(state(1))
+    assert len(heads) == 3, "one that is too large drives nobody out"
+    heads.clear()
+    assert not len(heads)
+
+
+async def test_a_model_with_a_short_memory_is_left_to_the_library(loaded):
+    model = loaded("mistral")
+    assert backend_of(model)._writer is None
+    whole, shared = [await model.complete(asked(0, shared=each, top_logprobs=2)) for each in (0, 2)]
+    assert numbers(whole) == numbers(shared)
+
+
+async def test_prompts_that_are_too_long_are_told_and_answers_end_with_the_room(loaded):
+    model = loaded("gpt2")
+    with pytest.raises(BadRequest, match="512 at most"):
+        await model.complete(Request(messages=(Message("user", "é" * 600),)))
+    long = Request(messages=(Message("user", "é" * 245),), max_tokens=400, temperature=3.0, seed=1)
+    used = (await model.complete(long)).usage
+    assert used.input_tokens + used.output_tokens <= 512
+
+
+@pytest.mark.parametrize("together", [1, 4])
+async def test_a_cancelled_call_stops_writing(loaded, together):
+    model = loaded(together=together)
+    backend = backend_of(model)
+    kept, given_up = [
+        asyncio.create_task(model.complete(asked(number, max_tokens=400, temperature=5.0, seed=1)))
+        for number in (0, 1)
+    ]
+    while not backend._writer._places:
+        await asyncio.sleep(0.001)
+    kept.cancel() if together == 1 else given_up.cancel()
+    others = [given_up] if together == 1 else [kept]
+    await asyncio.gather(*others)
+    answer = await model.complete(asked(2))
+    assert answer.usage.output_tokens >= 1
+    assert backend._writer._places == []
