@@ -240,13 +240,15 @@ def _affordance(decision: Decision, letter: Letter) -> float:
 
 
 def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
+    # A run may leave similarities out altogether; then they have no part in the scores.
+    weight = settings.similarity_weight if decision.similarities else 0.0
     try:
         return scoring_rules.lofree(
             decision.samples,
             decision.similarities,
             max(decision.draws, sum(decision.samples.values())),
             entropy_weight=settings.entropy_weight,
-            similarity_weight=settings.similarity_weight,
+            similarity_weight=weight,
             reference=settings.cp_rule == "reference",
         )
     except KeyError as error:

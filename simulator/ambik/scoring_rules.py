@@ -22,6 +22,9 @@ Normalising = Literal["default", "original"]
 Token = tuple[str, float]
 """What the next token could be, with its log-probability."""
 
+_TRUTH: Final = ("true", "false")
+_BEGINNING: Final = 3
+"""Letters by which a word is known that is several tokens."""
 _ARTICLES: Final = frozenset(("a", "an", "the"))
 _PUNCTUATION: Final = re.compile(f"[{re.escape(string.punctuation)}]")
 
@@ -101,12 +104,17 @@ def confidences(
 
 
 def probability_of_true(tokens: Iterable[Token]) -> float | None:
-    """P(True) = p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2)."""
-    sums = {"true": 0.0, "false": 0.0}
+    """P(True) = p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2).
+
+    A token may be the beginning of the word, where a tokenizer cuts it in two.
+    """
+    sums = dict.fromkeys(_TRUTH, 0.0)
     for token, logprob in tokens:
-        if (word := folded(token)) in sums:
-            sums[word] += math.exp(logprob)
-    total = sum(sums.values())
+        said = folded(token)
+        for word in _TRUTH:
+            if len(said) >= _BEGINNING and word.startswith(said):
+                sums[word] += math.exp(logprob)
+    total = math.fsum(sums.values())
     return sums["true"] / total if total else None
 
 

@@ -31,8 +31,8 @@ class Similarity(Protocol):
     def name(self) -> str:
         """For the log."""
 
-    def __call__(self, texts: Sequence[str], to: str) -> list[float]:
-        """The similarity of each of `texts` to `to`."""
+    def __call__(self, to: str, texts: Sequence[str]) -> Mapping[str, float]:
+        """The similarity of each of `texts` to `to`, by text."""
 
 
 def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, float]:
@@ -45,9 +45,7 @@ def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, f
     top = most_frequent(samples)
     others = [answer for answer in samples if answer not in top]
     found = dict.fromkeys(samples, 0.0)
-    if others:
-        found.update(zip(others, similar(others, top[0]), strict=True))
-    return found
+    return found | dict(similar(top[0], others)) if others else found
 
 
 def task_texts(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
@@ -100,10 +98,10 @@ class TfIdf:
         n = len(texts)
         return cls({run: math.log((1 + n) / (1 + df)) + 1 for run, df in frequencies.items()})
 
-    def __call__(self, texts: Sequence[str], to: str) -> list[float]:
+    def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
         """The cosine of each of `texts` with `to`; 0 where one of them has no known run."""
         goal = self._vector(to)
-        return [_cosine(self._vector(text), goal) for text in texts]
+        return {text: _cosine(self._vector(text), goal) for text in texts}
 
     def _vector(self, text: str) -> dict[str, float]:
         counts = Counter(run for run in _runs(text) if run in self.weights)
@@ -144,7 +142,7 @@ class Encoder:
             raise InputError(f"cannot load the encoder {folder}: {said}") from error
         return cls(model.to(device).eval(), tokenizer, str(folder))
 
-    def __call__(self, texts: Sequence[str], to: str) -> list[float]:
+    def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
         """The cosine of each of `texts` with `to`."""
         torch = imported("torch")
         batch = [*texts, to]
@@ -155,7 +153,8 @@ class Encoder:
         mask = encoded["attention_mask"].unsqueeze(-1)
         means = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
         units = torch.nn.functional.normalize(means, dim=1)
-        return [float(one) for one in units[:-1] @ units[-1]]
+        nearness = (units[:-1] @ units[-1]).tolist()
+        return dict(zip(texts, nearness, strict=True))
 
 
 def _runs(text: str) -> Iterable[str]:
