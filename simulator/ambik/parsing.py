@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from simulator.ambik.naming import bare
 from simulator.ambik.records import Letter
 from simulator.ambik.terms import DO_NOTHING, NOT_LISTED, Certainty
 
@@ -59,7 +60,7 @@ def with_not_listed(options: Options, seed: int) -> Options:
         seed: of the order.
     """
     written = [options.texts[letter] for letter in LETTERS if letter not in options.filled]
-    distinct = list({normalised(text): text for text in reversed(written)}.values())[::-1]
+    distinct = list({bare(text): text for text in reversed(written)}.values())[::-1]
     fillers = len(LETTERS) - len(distinct)
     texts = [*((text, False) for text in distinct), *([(DO_NOTHING, True)] * fillers), (NOT_LISTED, False)]
     Random(seed).shuffle(texts)
@@ -87,11 +88,6 @@ def read_certainty(text: str) -> Certainty:
         case "uncertain":
             return "uncertain"
     return "invalid"
-
-
-def normalised(text: str) -> str:
-    """A text by which two are the same: lower case, single blanks, no final stop."""
-    return " ".join(text.split()).rstrip(". ").lower()
 
 
 def _found(text: str) -> dict[Letter, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from personas.templates import TemplateError, render
@@ -145,12 +145,7 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
     if model.capabilities.plain and not model.capabilities.schema:
         text = (Message("user", asked.text + "\n"),)
         return Request(messages=text, plain=True, prompt_version=asked.version, **settings)
-    if _SHARED:
-        settings["shared"] = asked.shared
-    return Request(messages=asked.messages, prompt_version=asked.version, **settings)
-
-
-_SHARED: Final = any(field.name == "shared" for field in fields(Request))
+    return Request(messages=asked.messages, shared=asked.shared, prompt_version=asked.version, **settings)
 
 
 def _messages(text: str, name: str) -> tuple[Message, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypedDict
 
+from simulator.ambik.methods.background import NOTHING, Background
 from simulator.ambik.prompts import Case, Prompt, request_for
 from simulator.ambik.records import Affordance, Letter
 from simulator.ambik.terms import ROLES, Certainty, Method, Role
@@ -14,8 +15,6 @@ from simulator.models import ChatModel, Request
 
 SEED: Final = 0
 """Of requests at temperature 0: the same for all methods, so that what they share is asked for once."""
-Similarity = Callable[[str, Sequence[str]], Mapping[str, float]]
-"""How similar texts are to one: text -> similarity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +26,7 @@ class MethodOptions:
         max_tokens: what a model may write at most.
         not_listed: a fifth option says that none of the others is meant (spec 8.1).
         seed: of samples and of the order of five options.
-        vocabulary: names of all objects of the data; LAP looks for them in options (spec 8.2). Without them
-            an option can only name what is in its own scene.
-        similarity: of LofreeCP's answers; None to leave them out.
+        background: what is known of the data as a whole.
         repeat: which repetition it is.
         episode_id: for the log.
         turn_number: for the log.
@@ -39,8 +36,7 @@ class MethodOptions:
     max_tokens: int = 256
     not_listed: bool = False
     seed: int = 0
-    vocabulary: tuple[str, ...] = ()
-    similarity: Similarity | None = None
+    background: Background = NOTHING
     repeat: int = 0
     episode_id: str | None = None
     turn_number: int | None = None

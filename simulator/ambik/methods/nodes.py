@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from langgraph.runtime import Runtime
 
+from simulator.ambik.lines import one_line
+from simulator.ambik.methods.background import things_of
 from simulator.ambik.methods.kit import Kit, State, Update
-from simulator.ambik.methods.reading import (
-    Table,
-    first_word,
-    names_option,
-    says_nothing,
-    share_of_true,
-    table_of,
-)
-from simulator.ambik.methods.scene_context import context_score
+from simulator.ambik.methods.reading import Table, first_word, names_option, says_nothing, table_of
+from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
 from simulator.ambik.parsing import (
     LETTERS,
-    normalised,
     read_action,
     read_certainty,
     read_options,
     with_not_listed,
 )
 from simulator.ambik.prompts import TURNS, Prompt, prompt
-from simulator.ambik.terms import DO_NOTHING, NOT_LISTED, Role
-from simulator.models import ChatModel, Request, sample
+from simulator.ambik.scoring_rules import counted, probability_of_true
+from simulator.ambik.similarity import similarities
+from simulator.ambik.terms import DO_NOTHING, Role
+from simulator.models import ChatModel, Request, Unsupported, sample
 
 TEMPERATURE: Final = 0.7
 """Of several draws; with 0 they would all be alike (spec 8.3)."""
@@ -69,10 +64,11 @@ async def draw(state: State, runtime: Runtime[Kit]) -> Update:
     asked = prompt("generate", kit.case)
     texts, flags = await _options_texts(kit, asked, kit.options.samples)
     drawn = [read_options(text) for text in texts]
-    answers = Counter(normalised(text) for options in drawn for text in options.texts.values())
+    answers = counted(text for options in drawn for text in options.texts.values())
+    similar = kit.options.background.similar
     return {
-        "samples": dict(answers),
-        "similarities": _similarities(kit, answers),
+        "samples": answers,
+        "similarities": similarities(answers, similar) if similar else {},
         "draws": len(LETTERS) * len(drawn),
         "prompts": [["generate", asked.text]],
         "raw": [["generate", text] for text in texts],
@@ -84,12 +80,8 @@ async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
     """One action."""
     kit = runtime.context
     asked = prompt("generate_one", kit.case)
-    request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens, stop=("\n",))
-    text = (await kit.generator.complete(request)).text
-    if not read_action(text):
-        # It began with an empty line.
-        later = replace(request, stop=(TURNS[kit.case.language],))
-        text = (await kit.generator.complete(later)).text
+    request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens)
+    text = await one_line(kit.generator, request, kit.case.language)
     action = read_action(text)
     return {
         "action": action or DO_NOTHING,
@@ -103,33 +95,33 @@ async def choose(state: State, runtime: Runtime[Kit]) -> Update:
     """Log-probabilities of the letters."""
     kit, options = runtime.context, state["options"]
     asked = prompt("choose", kit.case, options=tuple(options.items()))
-    table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, options))
+    table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
     return {
         "tokens": [list(pair) for pair in table],
         "prompts": [["choose", asked.text]],
         "raw": [["choose", text]],
-        "flags": [] if names_option(table, options) else ["no_letter"],
+        "flags": [] if names_option(table, len(options)) else ["no_letter"],
     }
 
 
 async def afford(state: State, runtime: Runtime[Kit]) -> Update:
-    """Whether each option is possible and safe; all are asked about at once, the same text once."""
+    """Whether each option is possible and safe; all are asked about at once, the same text once.
+
+    An option that no model wrote (a filler, and that none of the others is meant) is no action to judge.
+    """
     kit, options = runtime.context, state["options"]
-    texts = [text for text in dict.fromkeys(options.values()) if text != NOT_LISTED]
-    prompts = {text: prompt("afford", kit.case, action=text) for text in texts}
+    judged = {
+        letter: text for letter, text in options.items() if not is_filler(text) and not is_not_listed(text)
+    }
+    prompts = {text: prompt("afford", kit.case, action=text) for text in dict.fromkeys(judged.values())}
     answers = await asyncio.gather(
-        *(
-            _one_word(kit, "afford", asked, lambda table: share_of_true(table) is not None)
-            for asked in prompts.values()
-        )
+        *(_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values())
     )
-    shares = {text: share_of_true(table) for text, (table, _) in zip(texts, answers, strict=True)}
-    # That something else is meant is no action: the chooser's confidence in it stays what it is.
-    shares[NOT_LISTED] = 1.0
-    item, vocabulary = kit.case.item, kit.options.vocabulary
+    shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
+    things, words = things_of(kit.case.item), kit.options.background.vocabulary
     return {
         "affordance": {
-            letter: [context_score(item, text, vocabulary), shares[text]] for letter, text in options.items()
+            letter: [context_affordance(text, things, words), shares[text]] for letter, text in judged.items()
         },
         "prompts": [["afford", asked.text] for asked in prompts.values()],
         "raw": [["afford", text] for _, text in answers],
@@ -186,6 +178,8 @@ async def _one_word(
     """The table of the first token that says something, and what was written."""
     request = kit.request(role, asked, max_tokens=1, top_logprobs=TOP)
     answer = await kit.chooser.complete(request)
+    if answer.text and not answer.logprobs:
+        raise Unsupported(f"{kit.chooser.name} was asked for log-probabilities and gave none; take another")
     table = table_of(first_word(answer.logprobs))
     if not enough(table) and all(map(says_nothing, answer.logprobs)):
         answer = await kit.chooser.complete(replace(request, max_tokens=_LATER))
@@ -193,7 +187,5 @@ async def _one_word(
     return table, answer.text
 
 
-def _similarities(kit: Kit, answers: Counter[str]) -> dict[str, float]:
-    if kit.options.similarity is None or not answers:
-        return {}
-    return dict(kit.options.similarity(answers.most_common(1)[0][0], list(answers)))
+def _says_whether(table: Table) -> bool:
+    return probability_of_true(table) is not None

@@ -1,20 +1,17 @@
-"""What the tables of likeliest tokens say: which one to read, letters, true or false (spec 7, 8.2)."""
+"""Which table of likeliest tokens is to be read (spec 7); `scoring_rules` says what is in it."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from simulator.ambik.scoring_rules import option_letter
 from simulator.models import TokenLogprob
 
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
 _SPECIAL: Final = re.compile(r"\s*<[^<>]*>\s*")
-_WORDS: Final = ("true", "false")
-_PREFIX: Final = 3
-"""Letters by which a word that is several tokens is known by the first."""
 
 
 def says_nothing(place: TokenLogprob) -> bool:
@@ -35,19 +32,6 @@ def table_of(place: TokenLogprob | None) -> Table:
     return (*written, *place.top)
 
 
-def names_option(table: Table, letters: Collection[str]) -> bool:
-    """Whether any token denotes one of the options."""
-    known = {*letters, *(str(number) for number in range(1, len(letters) + 1))}
-    return any(token.strip().upper() in known for token, _ in table)
-
-
-def share_of_true(table: Table) -> float | None:
-    """p(True) / (p(True) + p(False)), each summed over the tokens that say so; None if none does."""
-    sums = dict.fromkeys(_WORDS, 0.0)
-    for token, logprob in table:
-        said = token.strip().lower()
-        for word in _WORDS:
-            if len(said) >= _PREFIX and word.startswith(said):
-                sums[word] += math.exp(logprob)
-    whole = math.fsum(sums.values())
-    return sums["true"] / whole if whole else None
+def names_option(table: Table, options: int) -> bool:
+    """Whether any token denotes one of so many options."""
+    return any(option_letter(token, options) for token, _ in table)

@@ -1,0 +1,80 @@
+"""What a method needs of its models, said before anything is played (spec 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from simulator.ambik.terms import NAMES, Method
+from simulator.errors import InputError
+from simulator.models import Capabilities
+
+_LETTERS: Final = ("knowno", "lap")
+_WITHOUT: Final = "lofreecp, binary or nohelp"
+
+
+class Known(Protocol):
+    """A model, or what is known of one that is not loaded yet."""
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What is known of a model that is not loaded yet.
+
+    Attributes:
+        ignored: parameters that it does not take.
+    """
+
+    name: str
+    capabilities: Capabilities
+    ignored: frozenset[str] = frozenset()
+
+
+def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:
+    """Why models cannot play a method, in a sentence with the way out; empty if they can.
+
+    Args:
+        method: which.
+        generator: writes options or the action.
+        chooser: chooses and judges; None: the generator does.
+        samples: draws of LofreeCP.
+    """
+    chooses = chooser or generator
+    if method in _LETTERS and not chooses.capabilities.logprobs:
+        alone = chooser is None or chooser.name == generator.name
+        way = "name a chooser that does (--chooser local/smollm2, transformers/… or openai/…)"
+        return (
+            f"{NAMES[method]} reads the probabilities of letters, and {chooses.name} gives none; "
+            f"{way if alone else 'take another chooser'}, or play {_WITHOUT}"
+        )
+    if method == "lofreecp" and samples > 1 and "temperature" in _ignored(generator):
+        return (
+            f"LofreeCP draws {samples} answers at a temperature, and {generator.name} takes none, so nothing "
+            "says how far they differ; take a model that does, or play binary or nohelp"
+        )
+    return ""
+
+
+def refuse(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> None:
+    """Make sure that models can play a method.
+
+    Raises:
+        InputError: if they cannot; see `refusal`.
+    """
+    if why := refusal(method, generator, chooser, samples=samples):
+        raise InputError(why)
+
+
+def _ignored(model: Known) -> frozenset[str]:
+    found: frozenset[str] = getattr(model, "ignored", frozenset())
+    return found

@@ -1,0 +1,113 @@
+"""A method in the robot's seat: it decides, and asks in words where it is told that somebody answers."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from simulator.ambik.methods import DecisionParts, MethodOptions, decide
+from simulator.ambik.methods.background import NOTHING, Background
+from simulator.ambik.payloads import decision_payload, outcome_of
+from simulator.ambik.players.asking import ask
+from simulator.ambik.players.knows import RobotKnows
+from simulator.ambik.playing import ROBOT, Options
+from simulator.ambik.prompts import Case, case_of
+from simulator.ambik.records import Decision
+from simulator.errors import SeatError
+from simulator.models import ChatModel
+from simulator.seats import Kind, Reply, View
+
+_PARTS: Final = tuple(one.name for one in fields(DecisionParts))
+_CHOOSE: Final = ("knowno", "lap", "binary")
+
+
+class MethodRobot:
+    """Plays the method that an episode's options name; after an answer it decides anew, with all it was told.
+
+    Args:
+        generator: writes options, actions and questions.
+        chooser: chooses and judges; None: the generator does.
+        background: what is known of the data as a whole (`methods.background`).
+    """
+
+    kind: Kind = "model"
+
+    def __init__(
+        self, generator: ChatModel, chooser: ChatModel | None = None, background: Background = NOTHING
+    ) -> None:
+        self._generator = generator
+        self._chooser = chooser or generator
+        self._background = background
+        self.name = generator.name
+
+    async def reply(self, view: View) -> Reply:
+        """Decide; ask if the prediction set says so and an answer would come.
+
+        The text is the question, or else what it would do. The move holds the decision as plain values; who
+        reads it makes prediction set and help of it.
+
+        Raises:
+            SeatError: if the options name no method.
+            ModelError: if a model fails.
+        """
+        knows: RobotKnows = view.task
+        rules = Options.read(view.options)
+        case = case_of(
+            knows.item,
+            context=rules.context,
+            dialogue=rules.dialogue,
+            exchanges=knows.exchanges,
+            language=rules.language,
+        )
+        decision = await self._decide(case, rules, view)
+        found = outcome_of(decision, rules)
+        trace: dict[str, Any] = {"flags": list(decision.flags)}
+        if self._background.similar is not None and decision.samples:
+            trace["similarity"] = self._background.similar.name
+        if found is None:
+            return Reply(move={"decision": decision_payload(decision)}, trace=trace)
+        trace |= {"set": list(found.predicted), "help": found.help}
+        if found.help and knows.may_ask:
+            asked = await ask(self._generator, case, found.predicted, view)
+            decision = replace(
+                decision,
+                question=asked.question,
+                prompts=(*decision.prompts, ("ask", asked.prompt)),
+                raw=(*decision.raw, ("ask", asked.raw)),
+                flags=(*decision.flags, *(("question_made",) if asked.made else ())),
+            )
+        return Reply(
+            text=decision.question or found.action,
+            move={"decision": decision_payload(decision)},
+            trace=trace,
+        )
+
+    async def _decide(self, case: Case, rules: Options, view: View) -> Decision:
+        if not rules.method:
+            raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
+        parts = await decide(
+            rules.method,
+            case,
+            self._generator,
+            self._chooser,
+            MethodOptions(
+                samples=rules.samples,
+                max_tokens=rules.max_tokens,
+                not_listed=rules.settings.not_listed,
+                seed=view.seed,
+                background=self._background,
+                repeat=view.repeat,
+                episode_id=view.episode_id,
+                turn_number=view.number,
+            ),
+        )
+        return Decision(
+            episode_id=view.episode_id,
+            run="",
+            item=case.item,
+            context=rules.context,
+            dialogue=rules.dialogue,
+            generator=self._generator.name,
+            chooser=self._chooser.name if rules.method in _CHOOSE else "",
+            **{name: getattr(parts, name) for name in _PARTS},
+        )

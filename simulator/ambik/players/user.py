@@ -1,0 +1,100 @@
+"""Who gave the task and answers questions: the item's own answer, or a model that knows what it wants."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from personas.templates import render
+from simulator.ambik.items import DecideItem, PairItem
+from simulator.ambik.lines import one_line, read_line
+from simulator.ambik.methods.kit import SEED
+from simulator.ambik.players.asking import LONGEST, MOST_TOKENS
+from simulator.ambik.players.knows import UserKnows
+from simulator.ambik.playing import USER, Options
+from simulator.ambik.prompts import case_of, prompt, request_for
+from simulator.errors import SeatError
+from simulator.models import ChatModel
+from simulator.seats import Kind, Reply, View
+
+_PICK_UP: Final = "pick-up"
+
+
+class Wish(NamedTuple):
+    """What a user wants, in words.
+
+    Attributes:
+        text: the clear task; of a scenario, the objects and the place that are meant.
+        detail: the data's answer to the data's question; empty where the task is clear.
+    """
+
+    text: str
+    detail: str = ""
+
+
+def wish_of(item: DecideItem, language: str) -> Wish:
+    """What the user of an item wants."""
+    if isinstance(item, PairItem):
+        return Wish(item.pair.clear, item.pair.answer if item.member == "ambiguous" else "")
+    scenario = item.scenario
+    variables = {
+        "objects": scenario.intended,
+        "place": "" if scenario.location == _PICK_UP else scenario.location,
+    }
+    return Wish(render("ambik/scenario_answer", language, variables).text)
+
+
+class ItemUser:
+    """Gives the answer that the data have, whatever is asked; where they have none, says the wish again."""
+
+    kind: Kind = "offline"
+    name = "offline/item"
+
+    async def reply(self, view: View) -> Reply:
+        """The item's answer."""
+        knows: UserKnows = view.task
+        language = Options.read(view.options).language
+        wish = wish_of(knows.item, language)
+        if wish.detail:
+            return Reply(text=wish.detail)
+        if isinstance(knows.item, PairItem):
+            return Reply(text=render("ambik/as_said", language, {"wish": wish.text}).text)
+        return Reply(text=wish.text)
+
+
+class ModelUser:
+    """A model that is told what it wants, and answers what it is asked and no more."""
+
+    kind: Kind = "model"
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+
+    async def reply(self, view: View) -> Reply:
+        """Answer the question.
+
+        Raises:
+            SeatError: if it writes no words.
+            ModelError: if it fails.
+        """
+        knows: UserKnows = view.task
+        language = Options.read(view.options).language
+        wish = wish_of(knows.item, language)
+        case = case_of(knows.item, exchanges=knows.exchanges, language=language)
+        asked = prompt("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
+        request = request_for(
+            self._model,
+            asked,
+            temperature=0.0,
+            seed=SEED,
+            max_tokens=MOST_TOKENS,
+            repeat=view.repeat,
+            purpose="user.answer",
+            episode_id=view.episode_id,
+            turn_number=view.number,
+        )
+        text = await one_line(self._model, request, language)
+        said = read_line(text, LONGEST)
+        if not said:
+            raise SeatError(f"{self.name} answered without words: {text!r}.", USER, code="no_answer")
+        return Reply(text=said)
