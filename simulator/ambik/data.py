@@ -95,7 +95,7 @@ def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, .
         InputError: if the data do not exist, have nothing of that part, or any row of them is faulty.
     """
     found = read_pairs(data, part)
-    _refuse(found.faults)
+    refuse(found.faults)
     return found.pairs
 
 
@@ -116,6 +116,17 @@ def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
             "calibration, the others for tests"
         )
     return held._replace(pairs=pairs)
+
+
+def refuse(faults: tuple[Fault, ...]) -> None:
+    """Tell the first fault, and how many more there are.
+
+    Raises:
+        InputError: if there is one.
+    """
+    if faults:
+        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
+        raise InputError(f"{faults[0]}{more}")
 
 
 def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
@@ -230,18 +241,12 @@ def _builtin_pair(row: Row) -> Pair:
 def _once_each(path: Path, reads: list[Read[T]], key: Callable[[T], str], title: str) -> tuple[T, ...]:
     if not reads:
         raise InputError(f"{path}: no file of {title}")
-    _refuse(tuple(fault for read in reads for fault in read.faults))
+    refuse(tuple(fault for read in reads for fault in read.faults))
     found: dict[str, T] = {}
     for one in (one for read in reads for one in read.rows):
         if found.setdefault(key(one), one) != one:
             raise InputError(f"{path}: {title}: {key(one)} is in two files, which differ in it")
     return tuple(found.values())
-
-
-def _refuse(faults: tuple[Fault, ...]) -> None:
-    if faults:
-        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-        raise InputError(f"{faults[0]}{more}")
 
 
 def _entries(path: Path, read: Callable[[Row], T]) -> tuple[T, ...]:

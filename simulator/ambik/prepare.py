@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from simulator.ambik.items import DraftItem, PairItem, ScenarioItem
@@ -33,42 +34,31 @@ def pair_items(
         InputError: if no pair has a line of the plan at its index.
     """
     pairs = tuple(pairs)
-    left_out = {pair.id for pair in without_step(pairs, members)}
-    fit = [pair for pair in pairs if pair.id not in left_out]
-    if pairs and not fit:
-        raise InputError(
-            f"{_ids(pairs)}: no line of the plan at the index (end_of_ambiguity), so there is nothing to "
-            "decide; `askback check` on the data names them all"
-        )
-    given = options or {}
-    items = (PairItem(pair=pair, member=member, part=part) for pair in fit for member in members)
-    return tuple(_offering(item, given.get(item.id, item.pair.options)) for item in items)
+    fit = [(pair, members) for pair in pairs if _has_step(pair, members)]
+    return _items(pairs, fit, part, options or {})
 
 
-def calibration_items(pairs: Iterable[Pair]) -> tuple[PairItem, ...]:
-    """One item a pair: the member that the data take for calibration (spec 7.1). Likewise left out are some.
+def calibration_items(
+    pairs: Iterable[Pair], *, options: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[PairItem, ...]:
+    """The members that the data take for calibration, one a pair (spec 7.1); without a line, it is left out.
 
     Raises:
-        InputError: if no pair has a line of the plan at its index, or none is for calibration.
+        InputError: if no pair is for calibration, or none has a line of the plan at its index.
     """
-    taken = [pair for pair in pairs if pair.take_ambiguous is not None]
+    taken = tuple(pair for pair in pairs if pair.take_ambiguous is not None)
     if not taken:
         raise InputError(
-            "no pair says which member to calibrate on: give rows 0 or 1 in the column take_amb, or data with "
-            "such rows"
+            "no pair says which member to calibrate on: name data with 0 or 1 in the column take_amb"
         )
-    items = {item.id: item for item in pair_items(taken, part="calibration")}
-    ids = (f"{pair.id}.{pair.calibration_member}" for pair in taken)
-    return tuple(items[id] for id in ids if id in items)
+    chosen = ((pair, (pair.calibration_member,)) for pair in taken)
+    fit = [(pair, members) for pair, members in chosen if _has_step(pair, members)]
+    return _items(taken, fit, "calibration", options or {})
 
 
 def without_step(pairs: Iterable[Pair], members: Sequence[Member] = MEMBERS) -> tuple[Pair, ...]:
     """Pairs of which a member has no line of its plan at the index: there is nothing to decide in them."""
-    return tuple(
-        pair
-        for pair in pairs
-        if pair.step is None or any(pair.step >= len(pair.plan(member)) for member in members)
-    )
+    return tuple(pair for pair in pairs if not _has_step(pair, members))
 
 
 def scenario_items(
@@ -80,8 +70,8 @@ def scenario_items(
     """Scenarios with what they serve.
 
     Args:
-        scenarios: all of them; for the first ones to be those of KnowNo's authors.
-        calibration: how many are for calibration.
+        scenarios: all that belong together.
+        calibration: how many are for calibration, where the first ones are.
         split: ``given``: what a scenario says of itself; where it says nothing, and with ``first``, the first
             ones by id are for calibration.
     """
@@ -101,8 +91,23 @@ def draft_items(drafts: Iterable[Draft]) -> tuple[DraftItem, ...]:
     return tuple(DraftItem(draft=draft) for draft in drafts)
 
 
-def _offering(item: PairItem, options: tuple[str, ...]) -> PairItem:
-    return PairItem(pair=item.pair, member=item.member, part=item.part, options=options)
+def _has_step(pair: Pair, members: Sequence[Member]) -> bool:
+    return pair.step is not None and all(pair.step < len(pair.plan(member)) for member in members)
+
+
+def _items(
+    pairs: Sequence[Pair],
+    fit: Sequence[tuple[Pair, Sequence[Member]]],
+    part: Part,
+    options: Mapping[str, tuple[str, ...]],
+) -> tuple[PairItem, ...]:
+    if pairs and not fit:
+        raise InputError(
+            f"{_ids(pairs)}: no line of the plan at the index (end_of_ambiguity), so there is nothing to "
+            "decide; `askback check` on the data names them all"
+        )
+    items = (PairItem(pair=pair, member=member, part=part) for pair, members in fit for member in members)
+    return tuple(replace(item, options=options.get(item.id, item.pair.options)) for item in items)
 
 
 def _by_id(one: Scenario) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Files that are one JSON list: each record with the line on which it begins."""
+"""Files of records, a JSON list or JSON lines: each record with the line on which it begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Read, Row
+from simulator.jsonlines import FieldError, Read, Row, raw_lines
 from trees.faults import Fault
 
 T = TypeVar("T")
@@ -17,18 +17,20 @@ _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Entry(NamedTuple):
-    """One element of a list: its first line in the file, from 1, and its value."""
+    """One record: its first line in the file, from 1, and its value; a text says why it has none."""
 
     line: int
     value: Any
 
 
 def read_entries(path: str | Path) -> tuple[Entry, ...]:
-    """The elements of a file that is a JSON list.
+    """The records of a file: by its suffix JSON lines, or a JSON list.
 
     Raises:
         InputError: if the file cannot be read, or is no such list.
     """
+    if is_lines(path):
+        return tuple(Entry(line, value) for line, value in raw_lines(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
         return _entries(text)
@@ -42,10 +44,15 @@ def read_entries(path: str | Path) -> tuple[Entry, ...]:
         raise InputError(f"{path}: is not JSON: cannot be parsed") from error
 
 
-def read_list_file(
+def is_lines(path: str | Path) -> bool:
+    """Whether a file has a record in each line."""
+    return Path(path).suffix == ".jsonl"
+
+
+def read_records(
     path: str | Path, parse: Callable[[Row], T], key: Callable[[T], str], *, name: str
 ) -> Read[T]:
-    """The records of a JSON list; every one that is not good is a fault, and so is a repeated one.
+    """The good records of a file; every other one is a fault, and so is a repeated one.
 
     Args:
         path: the file.
@@ -61,7 +68,7 @@ def read_list_file(
     for line, value in read_entries(path):
         try:
             if not isinstance(value, dict):
-                raise FieldError("is not an object")
+                raise FieldError(value if is_lines(path) else "is not an object")
             found = parse(Row(value))
             if key(found) in good:
                 raise FieldError(f"{name}: the record in line {good[key(found)][1]} has the same")

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from simulator.ambik.files.knowno import is_knowno, read_knowno
 from simulator.ambik.files.logprobs import is_logprobs, read_logprobs
 from simulator.ambik.files.metric_cases import is_metric_case, read_metric_cases
-from simulator.ambik.files.pairs import PairsFile, is_pairs, read_pairs_file
+from simulator.ambik.files.pairs import is_pairs, read_pairs_file
 from simulator.ambik.files.table import header_of
-from simulator.jsonlines import Read
+from trees.faults import Fault
 
 _ROWS: Final = 200
 _HEAD: Final = 1 << 20
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+class Contents(Protocol):
+    """What is in a file: its good rows, and what is wrong with the others."""
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """The good ones, in the file's order."""
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """One for each of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +47,7 @@ class Kind:
 
     name: str
     title: str
-    read: Callable[[Path], Read[Any] | PairsFile]
+    read: Callable[[Path], Contents]
     columns: Callable[[Iterable[str]], bool] | None = None
     record: Callable[[Mapping[str, Any]], bool] | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambik.files.jsonlist import read_list_file
+from simulator.ambik.files.jsonlist import read_records
 from simulator.jsonlines import Read, Row
 
 FIELDS: Final = ("item", "options", "true_options", "top_tokens", "top_logprobs")
@@ -46,7 +46,7 @@ def read_logprobs(path: str | Path) -> Read[Logprobs]:
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_list_file(path, _logprobs, lambda one: one.item, name="item")
+    return read_records(path, _logprobs, lambda one: one.item, name="item")
 
 
 def _logprobs(row: Row) -> Logprobs:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambik.files.jsonlist import read_list_file
+from simulator.ambik.files.jsonlist import read_records
 from simulator.jsonlines import Read, Row
 
 INPUTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -59,7 +59,7 @@ def read_metric_cases(path: str | Path) -> Read[MetricCase]:
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_list_file(path, _case, lambda case: case.id, name="id")
+    return read_records(path, _case, lambda case: case.id, name="id")
 
 
 def _case(row: Row) -> MetricCase:

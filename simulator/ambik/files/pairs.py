@@ -62,6 +62,11 @@ class PairsFile:
     faults: tuple[Fault, ...]
 
     @property
+    def rows(self) -> tuple[Pair, ...]:
+        """The good ones, as every file has them."""
+        return self.pairs
+
+    @property
     def has_ids(self) -> bool:
         """Whether the file has a column of ids; otherwise pairs are named by their rows."""
         return "id" in self.table.columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -54,6 +54,7 @@ class Table:
         renamed: names of today -> names in the file, where they differ.
         records: those that have a cell for each column.
         faults: what is wrong with the others.
+        spans: first line -> last line of all records, of the others too.
     """
 
     path: str
@@ -61,6 +62,7 @@ class Table:
     renamed: Mapping[str, str]
     records: tuple[Record, ...]
     faults: tuple[Fault, ...]
+    spans: Mapping[int, int] = field(default_factory=dict)
 
     def fault(self, record: Record, id: str, code: str, message: str) -> Fault:
         """Something wrong with a record."""
@@ -106,6 +108,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
     renamed: dict[str, str] = {}
     records: list[Record] = []
     faults: list[Fault] = []
+    spans: dict[int, int] = {}
     number = 0
     while True:
         line = reader.line_num + 1
@@ -115,6 +118,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
             break
         except csv.Error as error:
             number += header is not None
+            spans[line] = reader.line_num
             faults.append(Fault(str(path), "", line, "format", f"is not CSV: {error}"))
             continue
         if not cells:
@@ -124,6 +128,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
             columns, renamed = _columns(path, header, names or {})
             continue
         number += 1
+        spans[line] = reader.line_num
         if len(cells) != len(header):
             message = f"has {len(cells)} cells, where the header has {len(header)}"
             faults.append(Fault(str(path), "", line, "format", message))
@@ -136,7 +141,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
         records.append(Record(number, line, reader.line_num, found))
     if not records and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
-    return Table(str(path), tuple(columns), renamed, tuple(records), tuple(faults))
+    return Table(str(path), tuple(columns), renamed, tuple(records), tuple(faults), spans)
 
 
 def read_list(row: Row, name: str) -> tuple[str, ...]:
