@@ -127,12 +127,8 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None) -> Statistic
         clear=texts(pair.clear for pair in pairs),
         indirect=texts(pair.indirect for pair in pairs if pair.indirect),
         ambiguous=texts(pair.ambiguous for pair in pairs),
-        clear_plans=_plans(
-            [(pair.clear_plan, (breaks or {}).get(pair.id, (None, None))[0]) for pair in pairs]
-        ),
-        ambiguous_plans=_plans(
-            [(pair.ambiguous_plan, (breaks or {}).get(pair.id, (None, None))[1]) for pair in pairs]
-        ),
+        clear_plans=_plans([(pair.clear_plan, known.get(pair.id, _UNKNOWN)[0]) for pair in pairs]),
+        ambiguous_plans=_plans([(pair.ambiguous_plan, known.get(pair.id, _UNKNOWN)[1]) for pair in pairs]),
         objects=_mean(sizes),
         object_kinds=len({one.casefold() for pair in pairs for one in pair.objects}),
         fewest=min(sizes, default=None),
