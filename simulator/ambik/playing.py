@@ -27,6 +27,8 @@ Kind = Literal["consent", "ready", "decide", "answer", "annotate"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 YES: Final = "yes"
 NO: Final = "no"
+Dataset = Literal["ambik", "knowno"]
+DATASETS: Final[tuple[Dataset, ...]] = get_args(Dataset)
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 INFINITE: Final = "inf"
 """How options and payloads write infinity: JSON has none."""
@@ -46,6 +48,9 @@ class Options:
         calibration: the threshold of conformal methods; None while they are being calibrated.
         chooser: the model that chooses; empty: the robot's own.
         samples: draws of LofreeCP (R).
+        data: by name, whose objects LAP looks for and on whose tasks LofreeCP's similarity is fitted.
+        dataset: whose scenes they are: ``ambik`` or ``knowno``.
+        similarity: of LofreeCP's answers (`similarity.similarity`); empty: the default.
         max_tokens: what a model may write at most.
         study: a person's consent is asked for.
         begun: the person has done a set of this study before: nothing is in front of the task.
@@ -61,6 +66,9 @@ class Options:
     calibration: Calibrated | None = None
     chooser: str = ""
     samples: int = 5
+    data: str = "builtin"
+    dataset: Dataset = "ambik"
+    similarity: str = ""
     max_tokens: int = 256
     study: bool = False
     begun: bool = False
@@ -84,8 +92,9 @@ class Options:
         for name in ("study", "begun"):
             if not isinstance(given.get(name, False), bool):
                 raise InputError(f"{name} {given[name]!r}: must be true or false")
-        if not isinstance(given.get("chooser", ""), str):
-            raise InputError(f"chooser {given['chooser']!r}: must be the name of a model")
+        for name in ("chooser", "data", "similarity"):
+            if not isinstance(given.get(name, ""), str):
+                raise InputError(f"{name} {given[name]!r}: must be a name")
         given["settings"] = read_settings(given.get("settings", {}))
         if given.get("calibration") is not None:
             given["calibration"] = read_calibration(given["calibration"])
@@ -97,6 +106,7 @@ _CLOSED: Final[Mapping[str, tuple[str, ...]]] = {
     "method": ("", *METHODS),
     "context": CONTEXTS,
     "dialogue": DIALOGUES,
+    "dataset": DATASETS,
     "language": get_args(Language),
 }
 
@@ -190,14 +200,6 @@ def seats_of(options: Mapping[str, Any]) -> tuple[str, ...]:
 def task_of(item: DecideItem) -> str:
     """The instruction."""
     return item.pair.task(item.member) if isinstance(item, PairItem) else item.scenario.task
-
-
-def wish_of(item: DecideItem) -> str:
-    """What is meant, in words: the clear task; of KnowNo's data what is to be taken where."""
-    if isinstance(item, PairItem):
-        return item.pair.clear
-    intended = " / ".join(item.scenario.intended)
-    return " → ".join(filter(None, (intended, item.scenario.location)))
 
 
 def objects_of(item: DecideItem) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""Scores of one episode out of its logged turns (spec 10): pure functions of item and turns.
+
+============== ==========================================================================================
+metric         of an episode of the task decide
+============== ==========================================================================================
+icr, hr, chr, ssc   of the first decision's prediction set, as `metrics` says; null where not counted
+set_size       actions in it
+covered        an acceptable action is in it; null where none is known
+needed         a good robot asks here (preferences, nothing clarified); null for KnowNo's data
+questions      that it asked
+right_before   what it did or would have done at first realises the intent; null if it named nothing
+right_after    what it did in the end does; null if it ended with a question
+============== ==========================================================================================
+
+The task annotate has ``deleted`` (the row was thrown away) and ``problems`` (how many rules the form breaks).
+While a method is being calibrated there are no sets: only ``right_before``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from logs.rows import Score, Turn
+from simulator.ambik.intents import realises
+from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.metrics import chr_, hr, icr, ssc
+from simulator.ambik.payloads import outcome_of, read_decision
+from simulator.ambik.playing import Options, needs_question
+from simulator.ambik.records import Outcome
+from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.truth import expected_type
+
+VERSION: Final = "1"
+Values = dict[str, float | None]
+
+
+def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
+    """The rows of the log for one ended episode."""
+    return tuple(
+        Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
+        for metric, value in values(item, turns).items()
+    )
+
+
+def is_right(item: DecideItem, action: str) -> bool | None:
+    """Whether an action realises the intent; None if there is no action, or no intent that can be read."""
+    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    if intent is None or intent.malformed or not action:
+        return None
+    return realises(intent, action)
+
+
+def values(item: Item, turns: Sequence[Turn]) -> Values:
+    """Metric -> value, None where it means nothing; see the table above."""
+    if isinstance(item, DraftItem):
+        return _annotated(turns)
+    decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
+    if not decided:
+        return {}
+    first, last = decided[0], decided[-1]
+    found: Values = {
+        **_measured(item, first),
+        "right_before": _number(is_right(item, str(first.get("action") or ""))),
+    }
+    if first.get("asks") is None:
+        return {"right_before": found["right_before"]}
+    needed = needs_question(item, first.get("dialogue", "before"))
+    ended = "" if last["asks"] else str(last.get("action") or "")
+    return found | {
+        "needed": _number(needed),
+        "questions": float(sum(bool(one["asks"]) for one in decided)),
+        "right_after": _number(is_right(item, ended)),
+    }
+
+
+def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
+    options = logged_options(payload)
+    outcome = outcome_of(read_decision(payload, item, episode_id="", run=""), options)
+    if outcome is None:
+        return {}
+    settings, kind = options.settings, expected_type(outcome.decision)
+    paired = isinstance(item, PairItem)
+    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    shortlist = item.pair.shortlist if isinstance(item, PairItem) else ()
+    size = asked_size(outcome)
+    return {
+        "icr": icr(intent, outcome.predicted, settings.icr, settings.metrics),
+        "hr": float(hr(size)),
+        "chr": float(chr_(kind, size, settings.metrics)) if kind is not None else None,
+        "ssc": ssc(shortlist, outcome.predicted, kind, settings.metrics) if paired and kind else None,
+        "set_size": float(len(outcome.predicted)),
+        "covered": _number(outcome.covered),
+    }
+
+
+def asked_size(outcome: Outcome) -> int:
+    """The size of a set by which asking is judged; of robots that ask by other means 2 if they do, else 1."""
+    if outcome.decision.method in CONFORMAL:
+        return len(outcome.predicted)
+    return 2 if outcome.help else 1
+
+
+def logged_options(payload: Mapping[str, Any]) -> Options:
+    """What of an episode's options a decision's set rests on, out of its payload."""
+    given = {"settings": payload.get("settings", {})}
+    if payload.get("q_hat") is not None:
+        given["calibration"] = {
+            "q_hat": payload["q_hat"],
+            "n": payload["n_calibration"],
+            "epsilon": payload["epsilon"],
+            "rank": payload["rank"],
+        }
+    return Options.read(given)
+
+
+def _annotated(turns: Sequence[Turn]) -> Values:
+    for turn in turns:
+        if turn.payload.get("kind") == "annotate":
+            deleted = bool(turn.payload["form"]["delete"])
+            return {"deleted": float(deleted), "problems": float(len(turn.payload["problems"]))}
+    return {}
+
+
+def _number(value: bool | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,189 @@
+"""AmbiK episodes with people in them, free play and studies: what the web app calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, Final, get_args
+from uuid import uuid4
+
+from logs import LogReader, LogWriter
+from simulator.ambik.assignment import (
+    Settings,
+    builtin_studies,
+    episode_options,
+    offering,
+    seats_opposite,
+    study_items,
+)
+from simulator.ambik.data import load_drafts, load_pairs
+from simulator.ambik.items import DraftItem, Item, PairItem
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
+from simulator.ambik.room import ROOM
+from simulator.ambik.seating import ITEM, ROBOTS
+from simulator.ambik.terms import TASK_TYPES, TaskType
+from simulator.ambik.trial_log import conformal_sets
+from simulator.ambik.views import ParticipantView, Replay, SeatName
+from simulator.errors import InputError
+from simulator.models import ChatModel
+from simulator.runner.lobby import PERSON, Opponent, menu, require_offered
+from simulator.seats import Reply
+from simulator.seeds import derive_seed
+from simulator.studies import Cell, Place, Study
+from simulator.studies.sessions import StudySessions
+from trees import Language
+
+SEATS: Final[tuple[SeatName, ...]] = get_args(SeatName)
+TYPES: Final = (*TASK_TYPES, "any")
+MODEL_METHOD: Final = "binary"
+"""What a language model plays opposite a person in free play: it needs no calibration."""
+
+
+class AmbikSessions(StudySessions):
+    """Free play and studies.
+
+    What a person says in their turns: ``yes`` or ``no`` to the consent, anything once the instructions are
+    read; as robot `Reply.move` is ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask":
+    question}``, as user `Reply.text` is the answer, as annotator `Reply.move` is the form (see `forms`), each
+    with ``keys_used`` and ``shown_at`` beside its fields.
+
+    Args:
+        studies: those that can be entered; default: the built-in ones (studies/*.yaml).
+        env: the environment, in which models' keys are looked up.
+
+    Raises:
+        InputError: if a study's settings, conditions, numbers or data do not fit AmbiK.
+    """
+
+    def __init__(
+        self,
+        log: LogWriter,
+        reader: LogReader,
+        models: Callable[[str], ChatModel],
+        *,
+        studies: Sequence[Study] | None = None,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        given = builtin_studies() if studies is None else tuple(studies)
+        self._settings = {study.id: Settings.read(study) for study in given}
+        self._items = {study.id: study_items(study) for study in given}
+        self._options = {name: episode_options(settings) for name, settings in self._settings.items()}
+        self._env = env
+        super().__init__(ROOM, log, reader, models, studies=given, builtin=studies is None)
+
+    def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
+        """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
+        if seat == ANNOTATOR:
+            return ()
+        return menu(ROBOTS if seat == USER else (ITEM,), self._env)
+
+    async def start(
+        self,
+        *,
+        seat: SeatName,
+        type: TaskType | str = "any",
+        language: str = "en",
+        opposite: str | None = None,
+        questions: int = 1,
+    ) -> str:
+        """Begin an episode of free play on a built-in task or draft.
+
+        Args:
+            seat: the person's: ``robot``, ``user`` or ``annotator``.
+            type: of the task, or ``any``; of no concern for annotators.
+            language: of the pages; the benchmark's own text is English.
+            opposite: who sits in the other seat (`opponents`); default: the first of them. A language model
+                as robot plays the method Binary.
+            questions: that are answered at most.
+
+        Returns:
+            The episode's id.
+
+        Raises:
+            InputError: if a choice is none.
+        """
+        for name, value, allowed in (
+            ("seat", seat, SEATS),
+            ("type", type, TYPES),
+            ("language", language, get_args(Language)),
+            ("questions", questions, range(1, 10)),
+        ):
+            if value not in allowed:
+                raise InputError(f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}.")
+        drawn = uuid4().int >> 97
+        options: dict[str, Any] = {"language": language}
+        if seat == ANNOTATOR:
+            draft: Item = DraftItem(draft=Random(drawn).choice(load_drafts()))
+            return await self.start_item(
+                draft, {ANNOTATOR: PERSON}, {**options, "task": "annotate"}, name=seat
+            )
+        offered = self.opponents(seat)
+        other = opposite or offered[0].name
+        require_offered(other, ROBOT if seat == USER else USER, offered)
+        options |= {"task": "decide", "questions": questions}
+        if seat == USER and other != PERSON and not other.startswith("offline/"):
+            options["method"] = MODEL_METHOD
+        seats = {ROBOT: PERSON, USER: other} if seat == ROBOT else {ROBOT: other, USER: PERSON}
+        # The item's own name tells which member of a pair it is, and an episode's id may be seen.
+        return await self.start_item(drawn_item(type, drawn), seats, options, name=seat)
+
+    def study_cells(self, study: Study) -> Sequence[Cell]:
+        """One per item."""
+        return tuple(self._items[study.id])
+
+    def study_item(self, study: Study, cell: Cell, seed: int, language: Language) -> Item:
+        """The item of a place."""
+        return self._items[study.id][cell]
+
+    def study_task(self, study: Study) -> str:
+        """The participant's seat: what they do follows from it."""
+        return study.seat
+
+    def study_seats(self, study: Study) -> Mapping[str, str]:
+        """The participant, and who the settings say sits opposite."""
+        return seats_opposite(study, self._settings[study.id])
+
+    def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """What the settings say of every episode."""
+        return self._options[study.id]
+
+    def study_languages(self, study: Study) -> tuple[Language, ...]:
+        """As the settings say."""
+        return self._settings[study.id].languages
+
+    def shows_result(self, study: Study) -> bool:
+        """As the settings say."""
+        return self._settings[study.id].show_result
+
+    async def view(self, episode_id: str, seat: str) -> ParticipantView:
+        """See `Sessions.view`."""
+        shown: ParticipantView = await super().view(episode_id, seat)
+        return shown
+
+    async def submit(
+        self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
+    ) -> ParticipantView:
+        """See `StudySessions.submit`; what is said is told with the class."""
+        shown: ParticipantView = await super().submit(episode_id, seat, reply, number=number)
+        return shown
+
+    async def replay(self, episode_id: str, seat: str) -> Replay:
+        """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task."""
+        shown: Replay = await super().replay(episode_id, seat)
+        item = ROOM.read_item(self._reader.item(self._reader.episode(episode_id).item_hash))
+        if not isinstance(item, PairItem):
+            return shown
+        return replace(shown, conformal=conformal_sets(self._reader, item))
+
+
+def drawn_item(type: str, seed: int) -> PairItem:
+    """A task of a built-in pair, with its options; of any type both members are as likely."""
+    random = Random(derive_seed(seed, "play"))
+    if type == "any":
+        pair, ambiguous = random.choice(load_pairs()), random.random() < 0.5
+    else:
+        ambiguous = type != "unambiguous_direct"
+        pair = random.choice([one for one in load_pairs() if not ambiguous or one.type == type])
+    return offering(pair, "ambiguous" if ambiguous else "clear")

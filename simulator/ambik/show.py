@@ -1,0 +1,156 @@
+"""What people see of an episode (`views`), built out of the graph's state and the item.
+
+A robot is shown what `playing.blinded` leaves; a user the clear task besides, which is their wish. Neither is
+shown the scene before they have read the instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from logs.rows import Ending, Turn
+from simulator.ambik import graph
+from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.players.user import wish_of
+from simulator.ambik.playing import (
+    ROBOT,
+    USER,
+    Kind,
+    appliances_of,
+    exchange_of,
+    needs_question,
+    objects_of,
+    previous_of,
+    scene_of,
+    step_of,
+    task_of,
+)
+from simulator.ambik.score import is_right
+from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName, Stage
+
+_STAGES: Final[Mapping[Kind, Stage]] = {
+    "consent": "consent",
+    "ready": "instructions",
+    "decide": "decide",
+    "answer": "answer",
+    "annotate": "annotate",
+}
+_NAMES: Final[Mapping[str, SeatName]] = {"robot": "robot", "user": "user", "annotator": "annotator"}
+
+
+def participant_view(
+    table: graph.Table,
+    state: graph.State,
+    seat: str,
+    ending: Ending | None = None,
+    warning: str | None = None,
+) -> ParticipantView:
+    """What a person in `seat` may see after `state`; `ending` if the log holds one."""
+    now = None if ending else graph.due(table, state)
+    stage = stage_of(now, seat)
+    told = {} if stage in ("consent", "instructions") else _told(table, state, seat, stage)
+    return ParticipantView(
+        episode_id=table.episode_id,
+        number=len(state["said"]),
+        stage=stage,
+        seat=_NAMES[seat],
+        language=table.rules.language,
+        study=table.rules.study,
+        ending=ending,
+        warning=warning,
+        **told,
+    )
+
+
+def stage_of(now: graph.Due | None, seat: str) -> Stage:
+    """Which page a person in `seat` is at."""
+    if now is None:
+        return "done"
+    return _STAGES[now.kind] if now.seat == seat else "wait"
+
+
+def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> dict[str, Any]:
+    if isinstance(table.item, DraftItem):
+        return {"draft": table.item.draft}
+    item, rules = table.item, table.rules
+    # Only the scene and the step are given in this context (spec 5).
+    whole = seat == USER or rules.context == "full_plan"
+    told = {
+        "scene": objects_of(item),
+        "appliances": appliances_of(item),
+        "task": task_of(item) if whole else "",
+        "previous": previous_of(item) if whole else (),
+        "step": step_of(item),
+        "exchanges": _exchanged(table, state, item),
+    }
+    if seat == ROBOT:
+        may_ask = stage == "decide" and not graph.must_act(table, state)
+        return told | {"options": table.offered, "may_ask": may_ask}
+    question = graph.pending(state) if stage == "answer" else ""
+    return told | {"question": question, "wish": wish_of(item, rules.language).text}
+
+
+def _exchanged(table: graph.Table, state: graph.State, item: DecideItem) -> tuple[Exchanged, ...]:
+    known = (*exchange_of(item, table.rules.dialogue), *graph.exchanges(state))
+    found = tuple(Exchanged(question, answer) for question, answer in known)
+    awaits = bool(state["said"]) and state["said"][-1][3] == "asks"
+    return (*found, Exchanged(graph.pending(state), None)) if awaits else found
+
+
+def replay(item: Item, turns: Sequence[Turn]) -> Replay:
+    """An ended episode with everything that was hidden, out of its logged turns."""
+    if isinstance(item, DraftItem):
+        return _annotated(item, turns)
+    decisions = [turn for turn in turns if turn.payload.get("kind") == "decide"]
+    first, last = (decisions[0].payload, decisions[-1].payload) if decisions else ({}, {})
+    shown = Replay(
+        task=task_of(item),
+        scene=scene_of(item),
+        step=step_of(item),
+        wish=wish_of(item, "en").text,
+        marked=tuple(first.get("prediction_set", ())),
+        asked=_asked(turns),
+        needed=bool(needs_question(item, first.get("dialogue", "before"))),
+        action="" if last.get("asks") else str(last.get("action", "")),
+        right=None if last.get("asks") else is_right(item, str(last.get("action", ""))),
+        right_before=is_right(item, str(first.get("action", ""))),
+    )
+    if not isinstance(item, PairItem):
+        intent = item.scenario.intent
+        return replace(shown, intent=intent.text if intent else "")
+    pair = item.pair
+    return replace(
+        shown,
+        type=pair.type if item.member == "ambiguous" else None,
+        member=item.member,
+        intent=pair.intent.text if pair.intent else "",
+        shortlist=pair.shortlist,
+        question=pair.question,
+        answer=pair.answer,
+    )
+
+
+def _asked(turns: Sequence[Turn]) -> tuple[Exchanged, ...]:
+    lines = graph.rebuild(turns)
+    found = tuple(Exchanged(question, answer) for question, answer in graph.exchanges(lines))
+    unanswered = bool(lines["said"]) and lines["said"][-1][3] == "asks"
+    return (*found, Exchanged(graph.pending(lines), None)) if unanswered else found
+
+
+def _annotated(item: DraftItem, turns: Sequence[Turn]) -> Replay:
+    payload = next((turn.payload for turn in turns if turn.payload.get("kind") == "annotate"), {})
+    form = payload.get("form", {})
+    return Replay(
+        task=item.draft.clear,
+        scene=item.draft.scene,
+        form=tuple((name, _words(value)) for name, value in form.items()),
+        problems=tuple(str(one.get("code", one)) for one in payload.get("problems", ())),
+    )
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    return "" if value is None else str(value)

@@ -1,0 +1,245 @@
+"""From the log to records: what the measures read, the same as published files give (spec 13).
+
+Only episodes that were played to their end count, and nobody who was erased. A record's texts come from the
+item as it was played, so a log can be scored without its data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from logs import LogReader
+from logs.rows import Ending, Episode, Run, Turn
+from simulator.ambik.forms import read_pair_form
+from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.payloads import read_decision
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, read_settings
+from simulator.ambik.predicting import calibrate
+from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
+from simulator.ambik.rows import BENCHMARK, item_from_row
+from simulator.ambik.settings import Settings
+from simulator.ambik.terms import CONFORMAL
+from simulator.errors import InputError
+
+ENDED: Final = ("completed", "truncated")
+_RUNS_SHOWN: Final = 5
+
+
+class Played(NamedTuple):
+    """An episode that was played to its end."""
+
+    episode: Episode
+    item: Item
+    turns: Sequence[Turn]
+    ending: Ending
+
+    def of(self, kind: Kind) -> list[Turn]:
+        """The turns of one kind, in order."""
+        return turns_of(self.turns, kind)
+
+    def who(self, seat: str) -> str:
+        """The person's pseudonym, or who sat there."""
+        name = self.episode.seats.get(seat, "")
+        return self.episode.participant_id or name if name == "person" else name
+
+
+def turns_of(turns: Iterable[Turn], kind: Kind) -> list[Turn]:
+    """The turns of one kind, in order."""
+    return [turn for turn in turns if turn.payload.get("kind") == kind]
+
+
+def played_of(reader: LogReader, runs: Iterable[str]) -> tuple[Played, ...]:
+    """The episodes of some runs that were played to their end, run by run, in the order in which they began.
+
+    Raises:
+        InputError: if a run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    gone = reader.erased_participants()
+    return tuple(played for run in runs for played in _played(reader, run, gone))
+
+
+def required_run(reader: LogReader, run_id: str) -> Run:
+    """A run of AmbiK's.
+
+    Raises:
+        InputError: if it is another benchmark's.
+        NotInLog: if there is none of that name.
+    """
+    run = reader.run(run_id)
+    if run.benchmark != BENCHMARK:
+        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
+    return run
+
+
+def _played(reader: LogReader, run_id: str, gone: frozenset[str]) -> Iterator[Played]:
+    required_run(reader, run_id)
+    endings = reader.endings(run_id)
+    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    for episode, turns in reader.turns_of_run(run_id):
+        ending = endings.get(episode.id)
+        if ending is not None and ending.status in ENDED and episode.participant_id not in gone:
+            yield Played(episode, items[episode.item_hash], tuple(turns), ending)
+
+
+def decisions(reader: LogReader, runs: Iterable[str]) -> tuple[Decision, ...]:
+    """The first decision of each episode in which a robot decided: before anything was asked in it.
+
+    Raises:
+        InputError: if a run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    found = (decisions_of(played) for played in played_of(reader, runs))
+    return tuple(some[0] for some in found if some)
+
+
+def decisions_of(played: Played) -> tuple[Decision, ...]:
+    """All decisions of an episode, in order, each with the answer that it got."""
+    if isinstance(played.item, DraftItem):
+        return ()
+    answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
+    return tuple(decision(turn, played, answer=answers.get(turn.number, "")) for turn in played.of("decide"))
+
+
+def decision(turn: Turn, played: Played, *, answer: str = "") -> Decision:
+    """The decision of a logged turn: the inverse of `payloads.decided`."""
+    item = played.item
+    assert not isinstance(item, DraftItem)
+    found = read_decision(
+        turn.payload,
+        item,
+        episode_id=played.episode.id,
+        run=played.episode.run_id,
+        answer=answer,
+        seconds=turn.seconds,
+    )
+    return replace(found, generator=played.who(ROBOT)) if found.method == "person" else found
+
+
+def exchanges(reader: LogReader, runs: Iterable[str]) -> tuple[Exchange, ...]:
+    """The episodes in which the robot could ask, before and after what it was told.
+
+    Raises:
+        InputError: if a run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    found = ((played, decisions_of(played)) for played in played_of(reader, runs))
+    return tuple(
+        Exchange(
+            before=some[0],
+            after=some[-1],
+            questions=tuple((one.question, one.answer) for one in some if one.asked and one.answer),
+            robot=played.who(ROBOT),
+            user=played.who(USER),
+        )
+        for played, some in found
+        if some and played.episode.options.get("questions", 0)
+    )
+
+
+def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
+    """What annotators filled in, in the order in which they began.
+
+    Raises:
+        InputError: if a run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    return tuple(
+        replace(
+            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
+            seconds=turn.seconds,
+        )
+        for played in played_of(reader, runs)
+        if isinstance(played.item, DraftItem)
+        for turn in played.of("annotate")
+    )
+
+
+def options_of(run: Run) -> Options:
+    """How a run's episodes were played; of a study what its file says of all of them is not among it.
+
+    Raises:
+        InputError: if its options cannot be read.
+    """
+    return Options.read(run.config.get("options", {}))
+
+
+def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
+    """The calibration under which a run was played, with all that it rests on; None if it had none.
+
+    Args:
+        reader: of the log.
+        run_id: the test run.
+        settings: others than those of the run, to see what they would have given.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+        NotInLog: if there is no such run.
+    """
+    options = options_of(required_run(reader, run_id))
+    if options.calibration is None:
+        return None
+    source = options.calibration.run
+    if not source or source not in {one.id for one in reader.runs()}:
+        return options.calibration
+    return calibrate(decisions(reader, [source]), settings or options.settings, run=source)
+
+
+def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
+    """What a run's robot had to choose from, by item id; fillers left out, each text once.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+        NotInLog: if there is no such run.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for one in decisions(reader, [run_id]):
+        texts = [text for letter, text in one.options.items() if letter not in one.filled]
+        texts = texts or list(one.samples) or list(one.chosen or ())
+        found.setdefault(one.item.id, tuple(dict.fromkeys(texts)))
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def conformal_sets(reader: LogReader, item: PairItem) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Prediction sets of the newest conformal runs that have played the same task, by run."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for run in reversed(reader.runs()):
+        if run.benchmark != BENCHMARK or len(found) == _RUNS_SHOWN:
+            continue
+        options = run.config.get("options", {})
+        if options.get("method") in CONFORMAL and options.get("calibration"):
+            found += [(run.id, shown) for shown in _sets_on(reader, run.id, item)][:1]
+    return tuple(found)
+
+
+def _sets_on(reader: LogReader, run_id: str, item: PairItem) -> Iterator[tuple[str, ...]]:
+    hashes = {row.hash for row in reader.items(run_id) if _same_task(item_from_row(row), item)}
+    for episode in reader.episodes(run_id, latest=True) if hashes else ():
+        if episode.item_hash in hashes:
+            for turn in turns_of(reader.turns(episode.id), "decide")[:1]:
+                yield tuple(turn.payload["prediction_set"])
+
+
+def _same_task(one: Item, other: PairItem) -> bool:
+    """The same member of the same pair, whatever is offered to people."""
+    if not isinstance(one, PairItem) or one.member != other.member:
+        return False
+    return replace(one.pair, options=()) == replace(other.pair, options=())
+
+
+def settings_of(payload: Mapping[str, Any]) -> Settings:
+    """The settings under which a logged decision was made."""
+    return read_settings(payload.get("settings", {}))
+
+
+def decided_on(played: Played) -> DecideItem:
+    """The item of an episode with a robot.
+
+    Raises:
+        InputError: if it is an annotator's.
+    """
+    if isinstance(played.item, DraftItem):
+        raise InputError(f"{played.episode.id}: nothing is decided in it; it is an annotator's.")
+    return played.item
