@@ -1,0 +1,105 @@
+"""What another target would have done: ask rate, accuracy and coverage over epsilon (spec 12, additions)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from simulator.ambik import conformal, resampling
+from simulator.ambik.outcome_rows import outcome_rows
+from simulator.ambik.predicting import (
+    calibrate_prepared,
+    check_same_scores,
+    outcome_prepared,
+    prepared,
+    recalibrated,
+)
+from simulator.ambik.records import Decision
+from simulator.ambik.settings import Settings
+from simulator.stats import Interval
+
+GRID: Final = tuple(float(Fraction(step, 40)) for step in range(1, 40))
+"""Every fortieth between 0 and 1."""
+
+
+class EpsilonPoint(NamedTuple):
+    """One epsilon.
+
+    Attributes:
+        epsilon: the error that is allowed.
+        q_hat: the threshold.
+        ask_rate: share of tasks of which the robot asks.
+        accuracy: of the decision to ask or not; None where no task says whether a good robot asks.
+        coverage: share of sets with a right option, with Clopper and Pearson's interval; None where no right
+            option is known.
+        set_size: mean size of the sets.
+    """
+
+    epsilon: float
+    q_hat: float
+    ask_rate: Interval
+    accuracy: Interval | None
+    coverage: Interval | None
+    set_size: Interval
+
+
+def epsilon_curve(
+    decisions: Sequence[Decision],
+    calibration: Sequence[Decision],
+    settings: Settings,
+    grid: Sequence[float] = GRID,
+    *,
+    seed: int = 0,
+) -> tuple[EpsilonPoint, ...]:
+    """Lay every threshold of `grid` on the same scores: no model is needed.
+
+    Args:
+        decisions: of the test items, of one conformal method.
+        calibration: of its calibration items.
+        settings: all but the target.
+        grid: values of epsilon, between 0 and 1.
+        seed: of the resampling.
+
+    Returns:
+        One point for each value, in the order of `grid`; none if there are no decisions.
+
+    Raises:
+        InputError: if the decisions cannot be scored or are not of one conformal method.
+    """
+    if not decisions or not grid:
+        return ()
+    ready = [prepared(one, settings) for one in decisions]
+    base = calibrate_prepared([prepared(one, settings) for one in calibration], settings)
+    check_same_scores(decisions[0], base, settings)
+    targets = [float(conformal.epsilon_of(value)) for value in grid]
+    q_hats = [recalibrated(base, replace(settings, target_success=target)).q_hat for target in targets]
+    table, covered = [], []
+    for q_hat in q_hats:
+        rows = outcome_rows([outcome_prepared(one, q_hat, settings) for one in ready], settings)
+        table.append([[_number(row.values[name]) for row in rows] for name in ("hr", "accuracy", "set_size")])
+        covered.append([value for row in rows if not isinstance(value := row.values["coverage"], str)])
+    clusters = resampling.cluster_numbers([row.cluster for row in rows])
+    columns = np.array(table).reshape(-1, len(ready)).T
+    found = resampling.means(columns, clusters, seed=seed)
+    return tuple(
+        _point(epsilon, q_hat, found[3 * place : 3 * place + 3], covered[place])
+        for place, (epsilon, q_hat) in enumerate(zip(grid, q_hats, strict=True))
+    )
+
+
+def _point(
+    epsilon: float, q_hat: float, found: Sequence[Interval | None], covered: Sequence[float]
+) -> EpsilonPoint:
+    asks, accuracy, size = found
+    if asks is None or size is None:
+        raise ValueError("every decision has a set")
+    share = conformal.coverage(round(sum(covered)), len(covered)) if covered else None
+    return EpsilonPoint(epsilon, q_hat, asks, accuracy, share, size)
+
+
+def _number(value: float | str) -> float:
+    return float("nan") if isinstance(value, str) else value
