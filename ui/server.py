@@ -29,6 +29,9 @@ from ui.ambibench.ports import Sessions as AmbiBenchSessions
 from ui.ambient.actions import AmbientActions
 from ui.ambient.ports import ROOM as AMBIENT
 from ui.ambient.ports import Sessions as AmbientSessions
+from ui.ambik.actions import AmbikActions
+from ui.ambik.ports import ROOM as AMBIK
+from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
@@ -53,6 +56,7 @@ STYLES = (
     "ambibench.css",
     "ambibench-result.css",
     "ambient.css",
+    "ambik.css",
 )
 SCRIPTS = (
     "askback.js",
@@ -64,6 +68,8 @@ SCRIPTS = (
     "study.js",
     "ambibench.js",
     "ambient.js",
+    "ambik.js",
+    "ambik-pair.js",
 )
 
 
@@ -87,6 +93,7 @@ def create_server(
     household: HouseholdSessions | None = None,
     ambibench: AmbiBenchSessions | None = None,
     ambient: AmbientSessions | None = None,
+    ambik: AmbikSessions | None = None,
     mounts: Sequence[Mount] = (),
 ) -> FastAPI:
     """The whole web app.
@@ -97,6 +104,7 @@ def create_server(
         household: the episodes of HandMeThat with people in them; None to do without.
         ambibench: the episodes and studies of AmbiBench with people in them; None to do without.
         ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
+        ambik: the episodes and studies of AmbiK with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
 
     Raises:
@@ -112,6 +120,8 @@ def create_server(
         rooms[AMBIBENCH] = AmbiBenchActions(ambibench)
     if ambient is not None:
         rooms[AMBIENT] = AmbientActions(ambient)
+    if ambik is not None:
+        rooms[AMBIK] = AmbikActions(ambik, signer)
     actions = Actions(sessions, signer, research, rooms)
     _add_routes(app, actions)
     for mount in mounts:

@@ -74,7 +74,7 @@ class StudyActions(ABC):
 
     Attributes:
         room: the benchmark, as passes and cards name it.
-        seat: the seat of whoever comes.
+        seat: the seat of whoever comes, unless `seat_of` says otherwise.
         link: how the other pages lead there; its name begins the names of the benchmark's texts.
         move_call: the form of a turn.
     """
@@ -82,7 +82,6 @@ class StudyActions(ABC):
     room: ClassVar[str]
     seat: ClassVar[str]
     link: ClassVar[RoomLink]
-    calls: ClassVar[Mapping[str, RoomCall]] = {}
     move_call: ClassVar[type[MoveCall]] = MoveCall
 
     def __init__(self, sessions: StudySessions) -> None:
@@ -90,6 +89,15 @@ class StudyActions(ABC):
         self._known: dict[str, StudyCard] = {}
 
     # What a benchmark says
+
+    @property
+    def calls(self) -> Mapping[str, RoomCall]:
+        """What only these pages ask, by name."""
+        return {}
+
+    def seat_of(self, card: StudyCard) -> str:
+        """The seat of a study's participants."""
+        return self.seat
 
     @abstractmethod
     async def home(self, frame: Frame) -> str:
@@ -142,7 +150,7 @@ class StudyActions(ABC):
         )
         if entry.episode_id is None:
             return self._message(frame, entry.refusal or "closed", entry.completion)
-        return Pass(entry.episode_id, self.seat, room=self.room, study=card.id)
+        return Pass(entry.episode_id, self.seat_of(card), room=self.room, study=card.id)
 
     async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
         """See `ui.rooms.StudyRoom.next_set`."""
@@ -216,15 +224,15 @@ class StudyActions(ABC):
         if view.stage != "done":
             return self.session_page(frame, here)
         if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):
-            return self._left(frame, seat, self._why(view, sets))
+            return self._left(frame, seat, self._why(seat, view, sets))
         return self.end_page(frame, here, await self._replay(seat))
 
-    def _why(self, view: View, sets: Sets) -> str:
+    def _why(self, seat: Pass, view: View, sets: Sets) -> str:
         """The page for somebody whose episode was broken off, or who left afterwards."""
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
         cause = view.ending.cause if view.ending is not None else None
-        return "broken" if broken_off(view) and cause != self.seat else "declined"
+        return "broken" if broken_off(view) and cause != seat.seat else "declined"
 
     def _left(self, frame: Frame, seat: Pass, code: str) -> str:
         """A page for somebody who has left before the end, or afterwards."""

@@ -1,0 +1,1 @@
+"""The players' and participants' pages of AmbiK: entry, studies, robot, user, annotator, result."""

@@ -1,0 +1,107 @@
+"""What AmbiK's pages can ask of the server, beside what every room with studies offers (`ui.study`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+from urllib.parse import parse_qs
+
+from simulator.ambik.views import SeatName
+from simulator.studies.cards import StudyCard
+from ui.ambik.calls import CheckCall, SeatCall, StartCall
+from ui.ambik.entry import SEATS, entry_page
+from ui.ambik.form import as_plain, preview
+from ui.ambik.ports import HOME, ROOM, Sessions
+from ui.ambik.result import end_page
+from ui.ambik.stages import stage_page
+from ui.calls import Answer
+from ui.render.environment import render
+from ui.render.frame import Frame, RoomLink
+from ui.rooms import Call as RoomCall
+from ui.study.actions import StudyActions
+from ui.study.pages import Here, offer
+from ui.tokens import Pass, Signer
+
+LINK: Final = RoomLink(ROOM, HOME, "pot")
+
+
+class AmbikActions(StudyActions):
+    """The calls, on live sessions.
+
+    Args:
+        sessions: the episodes.
+        signer: of the passes to them.
+    """
+
+    room: ClassVar[str] = ROOM
+    seat: ClassVar[str] = "robot"
+    link: ClassVar[RoomLink] = LINK
+    move_call = SeatCall
+
+    def __init__(self, sessions: Sessions, signer: Signer) -> None:
+        super().__init__(sessions)
+        self._play = sessions
+        self._signer = signer
+
+    @property
+    def calls(self) -> Mapping[str, RoomCall]:
+        """What only these pages ask."""
+        return {"check_pair": self.check_pair}
+
+    async def home(self, frame: Frame) -> str:
+        """The entry."""
+        return entry_page(frame, self.link, self.studies())
+
+    async def start(self, call: Mapping[str, Any]) -> Pass:
+        """Begin an episode of free play; the pass to it.
+
+        Raises:
+            AskbackError: if it cannot begin.
+            ValidationError: if the call is not of the right form.
+        """
+        asked = StartCall.model_validate(call)
+        episode = await self._play.start(seat=asked.seat, type=asked.type, language=asked.language)
+        return Pass(episode, asked.seat, room=self.room)
+
+    async def state(self, seat: Pass) -> Answer:
+        """Where an episode stands, for a page that waits for the seat opposite."""
+        view = await self.sessions.view(seat.episode_id, seat.seat)
+        return {
+            "number": view.number,
+            "my_turn": view.stage not in ("wait", "done"),
+            "ended": view.stage == "done",
+            "trouble": view.warning is not None,
+        }
+
+    async def check_pair(self, call: Mapping[str, Any]) -> Answer:
+        """What is to be said of an annotator's form before it is sent: ``problems`` by field, ``accepts``.
+
+        Raises:
+            TokenError: if the call comes from no page of an episode.
+        """
+        asked = CheckCall.model_validate(call)
+        self._signer.read(parse_qs(asked.query).get("t", [""])[0])
+        return {"problems": {}, "accepts": as_plain(preview(asked.filled))}
+
+    def seat_of(self, card: StudyCard) -> SeatName:
+        """The seat of a study's participants: it is what the study calls their task."""
+        return next((seat for seat in SEATS if seat == card.task), "annotator")
+
+    def welcome_page(self, frame: Frame, card: StudyCard) -> str:
+        """A study's welcome page."""
+        return render(
+            "ambik/welcome",
+            frame.texts,
+            frame=frame,
+            room=self.link,
+            offer=offer(frame, card),
+            seat=self.seat_of(card),
+        )
+
+    def session_page(self, frame: Frame, here: Here) -> str:
+        """The page of an episode that is going on."""
+        return stage_page(frame, self.link, here)
+
+    def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
+        """The page of an episode that is through."""
+        return end_page(frame, self.link, here, replay)

@@ -1,0 +1,80 @@
+"""What a browser may send for AmbiK: sizes are checked here, the rules of turns and forms in the room."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from simulator.ambik.terms import Ambiguity
+from simulator.ambik.views import SeatName
+from ui.ambik.ports import Kind
+from ui.calls import Call, PageCall
+from ui.study.actions import MoveCall
+
+_LONGEST = 20_000
+"""Letters of a text that get as far as the room, which says in words that it is too long."""
+Text = Annotated[str, Field(max_length=_LONGEST)]
+Texts = Annotated[tuple[Text, ...], Field(max_length=200)]
+
+
+class StartCall(Call):
+    """Begin free play."""
+
+    language: str = Field(default="en", max_length=16)
+    seat: SeatName
+    type: Kind = "any"
+
+
+class Choice(Call):
+    """What a robot decides: what it holds for possible, and then an action or a question."""
+
+    marked: Texts = ()
+    act: Text | None = None
+    ask: Text | None = None
+
+
+class PairFields(Call):
+    """An annotator's form as it stands (spec 11.1); lists are split already.
+
+    Attributes:
+        step: index, from 0, of the step at which the plans part; None if nothing is given.
+        delete: why the row is to be deleted; empty if it is kept.
+    """
+
+    clear: Text = ""
+    objects: Texts = ()
+    scene: Text = ""
+    indirect: Text = ""
+    type: Ambiguity | None = None
+    ambiguous: Text = ""
+    question: Text = ""
+    answer: Text = ""
+    clear_plan: Texts = ()
+    ambiguous_plan: Texts = ()
+    step: int | None = Field(default=None, ge=-1, le=10_000)
+    shortlist: Texts = ()
+    intent: Text = ""
+    variants: Texts = ()
+    delete: Text = ""
+    comment: Text = ""
+
+
+class SeatCall(MoveCall):
+    """A turn: a robot's choice or an annotator's form beside its text."""
+
+    choice: Choice | None = None
+    filled: PairFields | None = None
+
+    def form(self) -> dict[str, Any]:
+        """The fields that were sent, as plain values."""
+        given = self.choice or self.filled
+        if given is None:
+            return {}
+        return given.model_dump(mode="json", exclude_unset=True, exclude_none=self.choice is not None)
+
+
+class CheckCall(PageCall):
+    """Ask what is wrong with a form, before it is sent."""
+
+    filled: PairFields = PairFields()

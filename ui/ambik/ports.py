@@ -1,0 +1,23 @@
+"""What AmbiK's pages need from the simulator: the seam at which a test puts a stand-in."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, Protocol
+
+from simulator.ambik.terms import TaskType
+from simulator.ambik.views import SeatName
+from ui.study.ports import StudySessions
+
+ROOM: Final = "ambik"
+HOME: Final = "/ambik"
+
+Kind = TaskType | Literal["any"]
+"""What kind of task free play begins with."""
+
+
+class Sessions(StudySessions, Protocol):
+    """Episodes with people in them; see `simulator.ambik.sessions`."""
+
+    async def start(self, *, seat: SeatName, type: Kind, language: str) -> str:
+        """Begin an episode of free play on a built-in task, or a built-in draft; returns its id."""
+        ...

@@ -1,0 +1,64 @@
+"""The pages of an episode that is going on, one per stage; each is made from what may be seen now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, cast
+
+from simulator.ambik.data import Guidelines, load_guidelines
+from simulator.ambik.terms import APPLIANCES, Ambiguity
+from simulator.ambik.views import Exchanged, ParticipantView, SeatName
+from ui.render.frame import Frame, RoomLink
+from ui.study.pages import Here, session_page
+
+STEPS: Final[Mapping[str, str]] = {
+    "consent": "consent",
+    "instructions": "instructions",
+    "decide": "task",
+    "wait": "task",
+    "answer": "task",
+    "annotate": "task",
+}
+"""The step of a study that each stage is part of."""
+
+ORDER: Final[tuple[Ambiguity, ...]] = ("safety", "common_sense_knowledge", "preferences")
+"""In which annotators look at the candidates (spec 11.1)."""
+
+_OPPOSITE: Final[Mapping[SeatName, SeatName]] = {"robot": "user", "user": "robot", "annotator": "robot"}
+
+
+def stage_page(frame: Frame, link: RoomLink, here: Here) -> str:
+    """The page of the stage that an episode is at; it is not done yet."""
+    view = cast(ParticipantView, here.view)
+    guide = load_guidelines(frame.texts.language)
+    return session_page(
+        f"ambik/{view.stage}",
+        frame,
+        link,
+        replace(here, view=with_question(view)),
+        STEPS,
+        name=view.stage,
+        other=_OPPOSITE[view.seat],
+        guide=guide,
+        order=ORDER,
+        draft=view.draft,
+        appliances=APPLIANCES,
+        points=points(guide, view.seat),
+        rules=tuple(step.text for step in guide.steps),
+    )
+
+
+def points(guide: Guidelines, seat: SeatName) -> tuple[str, ...]:
+    """What the instructions say to whoever sits there, point by point."""
+    if seat == "annotator":
+        return tuple(step.text for step in guide.steps)
+    return guide.robot if seat == "robot" else guide.user
+
+
+def with_question(view: ParticipantView) -> ParticipantView:
+    """The view with the question that is due among what has been said."""
+    last = view.exchanges[-1] if view.exchanges else None
+    if not view.question or (last is not None and last.answer is None):
+        return view
+    return replace(view, exchanges=(*view.exchanges, Exchanged(view.question, None)))
