@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from logs.rows import Ending, Judgment, Turn
-from simulator.ambibench import graph
 from simulator.ambibench.answers import read_answer
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import PAIRS, value_name
+from simulator.ambibench.graph import Table
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.oracle import Belief, beliefs, expected
 from simulator.ambibench.playing import Kind, Step, gives_feedback
@@ -18,6 +18,7 @@ from simulator.ambibench.rows import item_record
 from simulator.ambibench.score import TrialScore, category, score_trials
 from simulator.ambibench.trials import Item
 from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial, Stage, TextReplay
+from simulator.runner.one_seat import State, step_due
 
 _STAGES: Final[Mapping[Kind, Stage]] = {
     "consent": "consent",
@@ -29,10 +30,10 @@ _STAGES: Final[Mapping[Kind, Stage]] = {
 
 
 def participant_view(
-    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+    table: Table, state: State, ending: Ending | None = None, warning: str | None = None
 ) -> ParticipantView:
     """What a person may see after `state`; `ending` if the log holds one."""
-    step = None if ending else graph.step_due(table, state)
+    step = None if ending else step_due(table, state)
     trial = step.trial if step else None
     item = table.item
     done = len(state["said"])
@@ -55,7 +56,7 @@ def participant_view(
     )
 
 
-def _feedback(item: Item, steps: Sequence[Step], state: graph.State) -> Feedback | None:
+def _feedback(item: Item, steps: Sequence[Step], state: State) -> Feedback | None:
     """On the answer before, if the step before was one."""
     before = len(state["said"]) - 1
     trial = steps[before].trial if before >= 0 else None

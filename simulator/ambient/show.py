@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from logs.rows import Ending, Turn
-from simulator.ambient import graph
 from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.graph import Table
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
 from simulator.ambient.playing import Kind, Step, counts, statements
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Stage
 from simulator.errors import InputError
+from simulator.runner.one_seat import State, step_due
 
 _STAGES: Final[Mapping[Kind, Stage]] = {
     "consent": "consent",
@@ -27,10 +28,10 @@ _STAGES: Final[Mapping[Kind, Stage]] = {
 
 
 def participant_view(
-    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+    table: Table, state: State, ending: Ending | None = None, warning: str | None = None
 ) -> ParticipantView:
     """What a person may see after `state`; `ending` if the log holds one."""
-    step = None if ending else graph.step_due(table, state)
+    step = None if ending else step_due(table, state)
     shown = table.shown(step) if step else Shown()
     done = len(state["said"])
     return ParticipantView(
@@ -55,7 +56,7 @@ def participant_view(
     )
 
 
-def _earlier(item: Item, step: Step | None, state: graph.State) -> tuple[tuple[str, str], ...]:
+def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
     """What a crowdworker said in the steps before: ``("label", …)``, then each candidate with yes or no.
 
     The candidates are not shown before the step that asks about them, nor is anything in another one.

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Turn
-from simulator.ambibench import graph
 from simulator.ambibench.generation import draw_instruction, draw_multiple, generate_aws, generate_verbalise
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.room import ROOM
@@ -27,6 +26,7 @@ from simulator.models import (
     ScriptModel,
     TokenLogprob,
 )
+from simulator.runner.one_seat import State
 from simulator.runner.rooms import Live
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed
@@ -75,7 +75,7 @@ class Toy:
 class Played:
     turns: list[Turn]
     live: Live
-    state: graph.State
+    state: State
     ending: Ending | None
 
     @property

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from logs.rows import Turn
 from simulator.ambibench import graph, show
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
@@ -18,6 +19,7 @@ from simulator.ambibench.prompt import label_offsets, shown_text, whole_text
 from simulator.ambibench.score import score_trials
 from simulator.errors import InputError, SeatError
 from simulator.models import ScoreRequest
+from simulator.runner import one_seat
 from simulator.seats import PersonSeat, Reply
 
 FIELDS = {
@@ -155,11 +157,11 @@ async def test_what_a_page_measures_is_logged(people, single):
 async def test_a_person_who_did_not_measure_is_timed_from_the_turn_before(people, single):
     played = await people(single, ["ready", "X"])
     earlier = [
-        graph.Turn(**{**asdict(played.turns[0]), "created_at": "2026-01-01T00:00:00.000+00:00"}),
+        Turn(**{**asdict(played.turns[0]), "created_at": "2026-01-01T00:00:00.000+00:00"}),
     ]
-    state = graph.rebuild(earlier)
-    turn, _ = graph.participant_turn(
-        graph.Table(episode_id="e", item=single, participant=PersonSeat(), record=None),
+    state = one_seat.rebuild(earlier)
+    turn, _ = one_seat.seat_turn(
+        graph.Table(episode_id="e", item=single, who=PersonSeat(), record=None),
         state,
         Reply(text="X"),
     )
@@ -221,12 +223,10 @@ def test_wrong_options_are_named(wrong):
 )
 def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
     prompt = draw_multiple(seed, feature, form, kind)
-    table = graph.Table(
-        episode_id="e", item=prompt, participant=PersonSeat(), record=None, options={"study": study}
-    )
+    table = graph.Table(episode_id="e", item=prompt, who=PersonSeat(), record=None, options={"study": study})
     said = []
     for step in table.steps:
-        state = graph.State(said=list(said), since=0.0)
+        state = one_seat.State(said=list(said), since=0.0)
         view = show.participant_view(table, state)
         told = json.dumps(asdict(view))
         k = step.trial.k if step.trial else 0 if step.kind != "comment" else 20
@@ -241,7 +241,7 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
             due = len([one for one in said if one[0] == "answer"])
             assert view.feedback.right == prompt.examples[due - 1].label
         if step.trial:
-            asked = graph.trial_view(table, state)
+            asked = one_seat.seat_view(table, state)
             assert asked.task.text == view.text
             assert not any(sentence in repr(asked) for sentence in later)
         said.append([step.kind, "yes" if step.kind == "consent" else "X"])

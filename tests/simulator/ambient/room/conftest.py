@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Turn
-from simulator.ambient import graph
 from simulator.ambient.data import Question
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import (
@@ -26,6 +25,7 @@ from simulator.ambient.items import (
 from simulator.ambient.playing import Qualification
 from simulator.ambient.room import ROOM
 from simulator.ambient.seating import seat_for
+from simulator.runner.one_seat import State, step_due
 from simulator.runner.rooms import Live
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 
@@ -144,7 +144,7 @@ def form(kind: str) -> Reply:
 class Played:
     turns: list[Turn]
     live: Live
-    state: graph.State
+    state: State
     ending: Ending | None
 
     @property
@@ -208,7 +208,7 @@ class Person:
         self.live = live_for(self.item, PersonSeat(), self.turns, seed=self.seed, **self.options)
 
     @property
-    def state(self) -> graph.State:
+    def state(self) -> State:
         return ROOM.rebuild(self.turns)
 
     @property
@@ -222,7 +222,7 @@ class Person:
 
     @property
     def kind(self) -> str:
-        step = graph.step_due(ROOM.table(self.live), self.state)
+        step = step_due(ROOM.table(self.live), self.state)
         return step.kind if step else ""
 
 

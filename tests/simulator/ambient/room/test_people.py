@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambient import graph
 from simulator.ambient.annotation_rules import read_annotation
 from simulator.ambient.forms import LONGEST, FormError
 from simulator.ambient.playing import Options, Qualification, statements
 from simulator.ambient.room import ROOM
 from simulator.errors import InputError, SeatError
+from simulator.runner import one_seat
 from simulator.seats import Reply
 
 CROWD = ["label", "plausible", "relabel"]
@@ -154,7 +154,7 @@ def expected_texts(item, one, qualification):
         case "annotate":
             return [item.example.premise, item.example.hypothesis]
         case "true_false":
-            step = graph.step_due(ROOM.table(one.live), one.state)
+            step = one_seat.step_due(ROOM.table(one.live), one.state)
             return [statements(item)[step.number].text]
     return []
 
@@ -175,7 +175,7 @@ def test_no_consent(person, items, run):
     one.submit(Reply(text="no"))
     assert (one.kind, one.view.stage) == ("", "done")
     with pytest.raises(SeatError, match="Nothing is asked"):
-        graph.annotator_turn(ROOM.table(one.live), one.state, Reply(text="yes"))
+        one_seat.seat_turn(ROOM.table(one.live), one.state, Reply(text="yes"))
 
 
 @pytest.mark.parametrize(("labels", "good"), [("nnn", True), ("nnc", True), ("ncc", False), ("ccc", False)])

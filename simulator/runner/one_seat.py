@@ -1,0 +1,283 @@
+r"""Episodes with one seat and a list of steps known beforehand: the machine that such benchmarks share.
+
+::
+
+    START -> leave               a person may not go on: the episode is aborted
+          -> all -> END          a seat that can does all steps that are left at once
+          -> answer -> answer…   the others: one step after the other
+          -> END                 a person is due, or nobody
+
+Where a person is due, the invocation ends; the runner invokes the graph again with the state rebuilt from
+the turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint, and where an episode stands
+is how many turns the log holds. Earlier answers are turns of the log, which never change: they are locked.
+
+A benchmark says what only it can in its `OneSeatTable`: the steps, what is shown in one, what is logged of a
+reply, and why a person may have to leave.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypedDict, TypeVar, get_args
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from logs.rows import Turn
+from simulator.errors import SeatError
+from simulator.runner.graph_room import GraphRoom, Take
+from simulator.runner.rooms import Live
+from simulator.runner.turns import make_turn, state_after
+from simulator.seats import Reply, Seat, View
+from simulator.seeds import derive_seed
+
+
+class Step(Protocol):
+    """One turn of an episode."""
+
+    @property
+    def kind(self) -> str:
+        """What is said in it."""
+        ...
+
+
+ItemT = TypeVar("ItemT")
+StepT = TypeVar("StepT", bound=Step)
+AllAtOnce = Callable[[View], Awaitable[Sequence[Reply]]]
+"""What answers all steps that are left: one reply for each, in order."""
+
+
+class State(TypedDict):
+    """Plain values only.
+
+    Attributes:
+        said: ``[kind, text]`` per turn.
+        since: when the seat became due (seconds, monotonic).
+    """
+
+    said: Annotated[list[list[str]], operator.add]
+    since: float
+
+
+Update = dict[str, Any]
+Place = Literal["leave", "all", "answer", "__end__"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSeatTable(ABC, Generic[ItemT, StepT]):
+    """What an episode is played with; travels as the graph's context, never in its state.
+
+    Attributes:
+        item: the benchmark's own.
+        who: sits in the one seat.
+        record: puts a turn into the log; when it returns, the turn counts.
+    """
+
+    SEAT: ClassVar[str]
+
+    episode_id: str
+    item: ItemT
+    who: Seat
+    record: Callable[[Turn], Awaitable[None]] = field(repr=False)
+    seed: int = 0
+    repeat: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def person(self) -> bool:
+        """Whether a person takes part."""
+        return self.who.kind == "person"
+
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[StepT, ...]:
+        """Every turn that the episode will have."""
+
+    @property
+    @abstractmethod
+    def language(self) -> str:
+        """Of the pages."""
+
+    @abstractmethod
+    def left(self, state: State) -> SeatError | None:
+        """Why a person may not go on after `state`; None if they may."""
+
+    @abstractmethod
+    def knows(self, state: State, steps: tuple[StepT, ...], *, at_once: bool) -> Any:
+        """What the seat is told (`View.task`) of `steps`, which are due next."""
+
+    @abstractmethod
+    def at_once(self, step: StepT) -> AllAtOnce | None:
+        """What does all steps from `step` on at once; None for a seat that goes step by step."""
+
+    @abstractmethod
+    def logged(self, step: StepT, reply: Reply) -> tuple[str, dict[str, Any]]:
+        """What counts as said in a step, and the turn's payload.
+
+        Raises:
+            SeatError: if the reply breaks the rules of the step.
+        """
+
+
+TableT = TypeVar("TableT", bound=OneSeatTable[Any, Any])
+
+
+def rebuild(turns: Iterable[Turn]) -> State:
+    """The state after `turns`, which must be an episode's, in order."""
+    logged = tuple(turns)
+    said = [[turn.payload["kind"], turn.text] for turn in logged]
+    # A person takes their time between two invocations; it runs from the turn before.
+    age = _seconds_since(logged[-1].created_at) if logged else 0.0
+    return State(said=said, since=monotonic() - age)
+
+
+def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
+    """What is to be done next; None when the episode is over."""
+    done = len(state["said"])
+    over = table.left(state) is not None or done >= len(table.steps)
+    return None if over else table.steps[done]
+
+
+def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = False) -> View:
+    """All that the seat may see of the step that is due, or `at_once` of all that are left."""
+    number = len(state["said"])
+    steps = table.steps[number:] if at_once else table.steps[number : number + 1]
+    return View(
+        episode_id=table.episode_id,
+        seat=table.SEAT,
+        number=number,
+        language=table.language,
+        lines=(),
+        task=table.knows(state, steps, at_once=at_once),
+        seed=derive_seed(table.seed, number),
+        repeat=table.repeat,
+        moves=number,
+        options=table.options,
+    )
+
+
+def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tuple[Turn, Update]:
+    """A reply as a turn for the log and an update of the state.
+
+    Raises:
+        SeatError: if the episode is over, or the reply breaks the rules of its step.
+    """
+    step = step_due(table, state)
+    if step is None:
+        raise SeatError("Nothing is asked any more.", table.SEAT, code="over")
+    text, payload = table.logged(step, reply)
+    turn = make_turn(
+        table.episode_id,
+        len(state["said"]),
+        table.SEAT,
+        reply,
+        text=text,
+        payload=payload,
+        since=state["since"],
+    )
+    return turn, {"said": [[step.kind, text]], "since": monotonic()}
+
+
+def build_graph() -> StateGraph[State, OneSeatTable[Any, Any], State, State]:
+    """The uncompiled graph; batch runs compile it without a checkpointer."""
+    graph = StateGraph(State, context_schema=OneSeatTable)
+    graph.add_conditional_edges(START, _start, list(get_args(Place)))
+    graph.add_node("leave", _leave)
+    graph.add_node("all", _all)
+    graph.add_node("answer", _answer)
+    graph.add_edge("all", END)
+    return graph
+
+
+class OneSeatRoom(GraphRoom[TableT, State]):
+    """A room (`simulator.runner.rooms.Room`) whose episodes are such lists of steps."""
+
+    table_type: type[TableT]
+    # Graph steps beside those of the plan: the start, and what LangGraph counts itself.
+    _other_steps: Final = 4
+
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """The uncompiled graph."""
+        return build_graph()
+
+    def rebuild(self, turns: Sequence[Turn]) -> State:
+        """The episode's state after `turns`."""
+        return rebuild(turns)
+
+    def steps(self, table: TableT) -> int:
+        """More graph steps than any episode takes."""
+        return len(table.steps) + self._other_steps
+
+    def take(self, seat: str) -> Take[TableT, State]:
+        """What makes a turn of a reply."""
+        return seat_turn
+
+    def due(self, live: Live, state: State) -> str | None:
+        """The one seat, until the last step."""
+        return None if step_due(self.table(live), state) is None else self.table_type.SEAT
+
+    def status(self, live: Live, state: State) -> Literal["completed"] | None:
+        """Completed after the last step; who may not go on before is aborted instead, by the graph."""
+        return "completed" if len(state["said"]) >= len(self.table(live).steps) else None
+
+    def table(self, live: Live) -> TableT:
+        """The graph's context."""
+        return self.table_type(
+            episode_id=live.episode.id,
+            item=live.item,
+            who=live.seats[self.table_type.SEAT],
+            record=live.record,
+            seed=live.episode.seed,
+            repeat=live.episode.repeat,
+            options=live.episode.options,
+        )
+
+
+def _next(table: OneSeatTable[Any, Any], state: State) -> Place:
+    if table.left(state) is not None:
+        return "leave"
+    step = step_due(table, state)
+    if step is None or table.person:
+        return "__end__"
+    return "answer" if table.at_once(step) is None else "all"
+
+
+async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Place:
+    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    return _next(runtime.context, state)
+
+
+async def _leave(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
+    why = runtime.context.left(state)
+    assert why is not None
+    raise why
+
+
+async def _all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
+    table, before = runtime.context, len(state["said"])
+    answer = table.at_once(table.steps[before])
+    assert answer is not None
+    for reply in await answer(seat_view(table, state, at_once=True)):
+        turn, update = seat_turn(table, state, reply)
+        await table.record(turn)
+        state = state_after(state, update)
+    return {"said": state["said"][before:], "since": state["since"]}
+
+
+async def _answer(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Command[Place]:
+    table = runtime.context
+    due = State(said=state["said"], since=monotonic())
+    reply = await table.who.reply(seat_view(table, due))
+    turn, update = seat_turn(table, due, reply)
+    await table.record(turn)
+    return Command(update=update, goto=_next(table, state_after(due, update)))
+
+
+def _seconds_since(written: str) -> float:
+    return max((datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds(), 0.0)
