@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
 from scipy import stats as scipy_stats
+from scipy.special import betaincinv
 
 from simulator.stats import LEVEL, Interval
 
@@ -144,8 +145,9 @@ def coverage(covered: int, n: int) -> Interval:
     """
     if not 0 <= covered <= n or n == 0:
         raise ValueError(f"{covered} covered out of {n} make no coverage")
-    interval = scipy_stats.binomtest(covered, n).proportion_ci(LEVEL, method="exact")
-    return Interval(covered / n, float(interval.low), float(interval.high), n)
+    low = betaincinv(covered, n - covered + 1, _TAILS[0]) if covered else 0.0
+    high = betaincinv(covered + 1, n - covered, _TAILS[1]) if covered < n else 1.0
+    return Interval(covered / n, float(low), float(high), n)
 
 
 def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
@@ -153,7 +155,7 @@ def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Ran
     of = order(n_cal, epsilon, quantile)
     if not 0 < of <= n_cal:
         return Range(1.0, 1.0) if of else Range(0.0, 0.0)
-    low, high = (float(scipy_stats.beta.ppf(tail, of, n_cal + 1 - of)) for tail in _TAILS)
+    low, high = (float(betaincinv(of, n_cal + 1 - of, tail)) for tail in _TAILS)
     return Range(low, high)
 
 

@@ -78,6 +78,8 @@ def coverage_report(
     without: int = 0,
     quantile: Quantile = "exact",
     bins: int = 20,
+    n: int | None = None,
+    q_hat: float | None = None,
 ) -> CoverageReport:
     """Report on a calibration.
 
@@ -89,19 +91,22 @@ def coverage_report(
         without: calibration items without any right candidate.
         quantile: how the threshold is taken.
         bins: of the histogram of nonconformities.
+        n: calibration items, where their nonconformities were not kept.
+        q_hat: the threshold, likewise.
 
     Raises:
         ValueError: if a nonconformity is not a number or `covered` and `sizes` differ in length.
     """
     if len(covered) != len(sizes):
         raise ValueError("coverage and sizes must be told of the same sets")
-    n, known = len(nonconformities), [one for one in covered if one is not None]
+    n = len(nonconformities) if n is None else n
+    known = [one for one in covered if one is not None]
     counts = Counter(sizes)
     return CoverageReport(
         n=n,
         epsilon=float(conformal.exact(epsilon)),
         rank=conformal.rank(n, epsilon),
-        q_hat=conformal.threshold(nonconformities, epsilon, quantile),
+        q_hat=conformal.threshold(nonconformities, epsilon, quantile) if q_hat is None else q_hat,
         quantile=quantile,
         guarantee=conformal.guarantee(n, epsilon, quantile),
         promised=_promised(n, epsilon, len(known), quantile),

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simulator.ambik import conformal, resampling
-from simulator.ambik.outcome_rows import outcome_rows
+from simulator.ambik.outcome_rows import asked_well, cluster_of
 from simulator.ambik.predicting import (
     calibrate_prepared,
     check_same_scores,
@@ -77,14 +77,16 @@ def epsilon_curve(
     check_same_scores(decisions[0], base, settings)
     targets = [float(conformal.epsilon_of(value)) for value in grid]
     q_hats = [recalibrated(base, replace(settings, target_success=target)).q_hat for target in targets]
-    table, covered = [], []
+    table: list[list[float | None]] = []
+    covered: list[list[bool]] = []
     for q_hat in q_hats:
-        rows = outcome_rows([outcome_prepared(one, q_hat, settings) for one in ready], settings)
-        table.append([[_number(row.values[name]) for row in rows] for name in ("hr", "accuracy", "set_size")])
-        covered.append([value for row in rows if not isinstance(value := row.values["coverage"], str)])
-    clusters = resampling.cluster_numbers([row.cluster for row in rows])
-    columns = np.array(table).reshape(-1, len(ready)).T
-    found = resampling.means(columns, clusters, seed=seed)
+        outcomes = [outcome_prepared(one, q_hat, settings) for one in ready]
+        table.append([one.help for one in outcomes])
+        table.append([asked_well(one, settings) for one in outcomes])
+        table.append([len(one.predicted) for one in outcomes])
+        covered.append([one.covered for one in outcomes if one.covered is not None])
+    clusters = resampling.cluster_numbers([cluster_of(one.item) for one in decisions])
+    found = resampling.means(np.array(table, dtype=float).T, clusters, seed=seed)
     return tuple(
         _point(epsilon, q_hat, found[3 * place : 3 * place + 3], covered[place])
         for place, (epsilon, q_hat) in enumerate(zip(grid, q_hats, strict=True))
@@ -92,14 +94,10 @@ def epsilon_curve(
 
 
 def _point(
-    epsilon: float, q_hat: float, found: Sequence[Interval | None], covered: Sequence[float]
+    epsilon: float, q_hat: float, found: Sequence[Interval | None], covered: Sequence[bool]
 ) -> EpsilonPoint:
     asks, accuracy, size = found
     if asks is None or size is None:
         raise ValueError("every decision has a set")
-    share = conformal.coverage(round(sum(covered)), len(covered)) if covered else None
+    share = conformal.coverage(sum(covered), len(covered)) if covered else None
     return EpsilonPoint(epsilon, q_hat, asks, accuracy, share, size)
-
-
-def _number(value: float | str) -> float:
-    return float("nan") if isinstance(value, str) else value

@@ -25,7 +25,7 @@ from simulator.ambik.terms import TASK_TYPES
 from simulator.stats import Interval, wilson
 
 REFERENCE_PAIRS: Final = 400
-SHARES: Final = ("hr", "chr", "empty")
+SHARES: Final = ("hr", "chr", "empty", "accuracy")
 """Measures that are 0 or 1 for every task."""
 
 
@@ -186,13 +186,20 @@ def _measure(
     interval = resampled[kind, name]
     if name == "coverage" and numbers:
         interval = conformal.coverage(round(sum(numbers)), len(numbers))
-    elif name in SHARES and numbers and _independent(rows):
-        interval = wilson(round(sum(numbers)), len(numbers))
+    elif name in SHARES and numbers:
+        interval = _share(
+            numbers, [row.cluster for row in rows if not isinstance(row.values[name], str)], interval
+        )
     return Measure(interval, dict(sorted(left_out.items())))
 
 
-def _independent(rows: Sequence[OutcomeRow]) -> bool:
-    return len({row.cluster for row in rows}) == len(rows)
+def _share(numbers: Sequence[float], clusters: Sequence[str], resampled: Interval | None) -> Interval:
+    pairs, share = len(dict.fromkeys(clusters)), sum(numbers) / len(numbers)
+    if resampled is None or pairs == len(numbers):
+        return wilson(round(sum(numbers)), len(numbers))
+    if share in (0, 1):  # resampling says nothing where all are alike: as sure as so many pairs make it
+        return wilson(round(share) * pairs, pairs)._replace(n=len(numbers))
+    return resampled
 
 
 def _ambdif(pairs: Matched, resampled: Interval | None, settings: Settings) -> Measure:

@@ -27,11 +27,13 @@ def bare(text: str) -> str:
     return _LABEL.sub("", folded(text), count=1).rstrip(". ")
 
 
+@lru_cache(maxsize=8192)
 def is_filler(text: str) -> bool:
     """Whether an option stands for one that is missing (spec 6)."""
     return bare(text) == DO_NOTHING
 
 
+@lru_cache(maxsize=8192)
 def is_not_listed(text: str) -> bool:
     """Whether an option says that none of the others is right (spec 8.1)."""
     return "not listed" in folded(text)

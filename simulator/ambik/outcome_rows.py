@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.ambik import metrics
 from simulator.ambik.intents import Intent
-from simulator.ambik.items import PairItem
+from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.records import Outcome
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
@@ -52,9 +52,14 @@ def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Outco
     return tuple(_row(one, intent, settings) for one, intent in zip(outcomes, intents, strict=True))
 
 
-def cluster_of(outcome: Outcome) -> str:
+def asked_well(outcome: Outcome, settings: Settings) -> int | None:
+    """Whether it asks where a good robot does and does not where that does not; None where nothing says."""
+    judged = expected_type(outcome.decision)
+    return None if judged is None else metrics.chr_(judged, size_for_asking(outcome, settings))
+
+
+def cluster_of(item: DecideItem) -> str:
     """The pair of a task, or the scenario."""
-    item = outcome.decision.item
     return item.pair.id if isinstance(item, PairItem) else item.id
 
 
@@ -76,10 +81,10 @@ def size_for_asking(outcome: Outcome, settings: Settings) -> int:
 def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> OutcomeRow:
     size, judged = size_for_asking(outcome, settings), expected_type(outcome.decision)
     asking: Value = NOT_JUDGED if judged is None else metrics.chr_(judged, size, settings.metrics)
-    decided: Value = NOT_JUDGED if judged is None else metrics.chr_(judged, size)
+    decided = asked_well(outcome, settings)
     return OutcomeRow(
         outcome.decision.item.type,
-        cluster_of(outcome),
+        cluster_of(outcome.decision.item),
         {
             "icr": _icr(outcome, intent, settings),
             "hr": float(outcome.help),
@@ -88,7 +93,7 @@ def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> Outcome
             "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
             "set_size": float(len(outcome.predicted)),
             "empty": float(not outcome.predicted),
-            "accuracy": decided,
+            "accuracy": NOT_JUDGED if decided is None else float(decided),
         },
     )
 

@@ -36,12 +36,14 @@ class Prepared:
         decision: what it is of.
         scored: its candidates.
         known: whether the data say which of them are right.
+        best: what it would do without asking; empty if there is nothing.
         returned: letters that came back from the chooser, one for each time.
     """
 
     decision: Decision
     scored: tuple[Scored, ...]
     known: bool
+    best: str = ""
     returned: tuple[Scored, ...] = ()
 
 
@@ -65,7 +67,8 @@ def prepared(decision: Decision, settings: Settings) -> Prepared:
         for key, text in of.items()
     }
     returned = _returned(decision, rows, settings) if lettered else ()
-    return Prepared(decision, tuple(rows.values()), right is not None, returned)
+    every = tuple(rows.values())
+    return Prepared(decision, every, right is not None, _best(decision, every), returned)
 
 
 def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") -> Calibrated:
@@ -171,7 +174,7 @@ def outcome_prepared(of: Prepared, q_hat: float, settings: Settings) -> Outcome:
         removed=len(members) - len(kept),
         covered=any(one.acceptable for one in members) if of.known else None,
         acceptable=any(one.acceptable for one in of.scored) if of.known else None,
-        action=_best(of),
+        action=of.best,
     )
 
 
@@ -308,10 +311,10 @@ def _asks(
     return size != 1 or any(is_not_listed(one.text) for one in members)
 
 
-def _best(of: Prepared) -> str:
-    actions = [one for one in of.scored if not _fills(one, of.decision) and not is_not_listed(one.text)]
-    if of.decision.method not in CONFORMAL and of.decision.action:
-        return of.decision.action
+def _best(decision: Decision, of: Sequence[Scored]) -> str:
+    if decision.method not in CONFORMAL and decision.action:
+        return decision.action
+    actions = [one for one in of if not _fills(one, decision) and not is_not_listed(one.text)]
     return min(actions, key=lambda one: one.nonconformity).text if actions else ""
 
 
