@@ -16,11 +16,11 @@ LETTERS: Final[tuple[Letter, ...]] = ("A", "B", "C", "D")
 FIVE: Final[tuple[Letter, ...]] = (*LETTERS, "E")
 # Models put bullets, marks of emphasis and opening brackets in front of labels.
 _OPTION: Final = re.compile(
-    r"^[\s>*_\-\u2022(\[]*(?P<label>[A-D1-4])[*_]*[).\uff09\uff0e][\s*_]*(?P<text>.*)$", re.I
+    r"^[\s>*_\-\u2022(\[]*(?P<label>[A-D1-4])[*_]*(?:[)\uff09\uff0e]|\.(?!\d))[\s*_]*(?P<text>.*)$", re.I
 )
 _LABEL: Final = re.compile(
-    r"^[\s>*_\-\u2022(\[]*(?:(?:next |the )*(?:action|step|answer|option|动作|选项)\s*[:：][\s*_]*|"
-    r"[A-E1-5][*_]*[).\uff09\uff0e][\s*_]*)",
+    r"^[\s>*_\-\u2022]*(?:(?:next |the )*(?:action|step|answer|option|动作|选项)\s*[:：][\s*_]*|"
+    r"[(\[]*[A-E1-5][*_]*(?:[)\uff09\uff0e]|\.(?!\d))[\s*_]*)?",
     re.I,
 )
 

@@ -1,0 +1,140 @@
+"""Options, actions and certainty out of what models write, ugly as it comes (spec 6, 8.1, 8.4)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.ambik.parsing import FIVE, LETTERS, read_action, read_certainty, read_options, with_not_listed
+from simulator.ambik.terms import DO_NOTHING, NOT_LISTED
+
+WANTED = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D": "wait"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A) take the red mug\nB) take the blue mug\nC) wash it\nD) wait",
+        "A. take the red mug\nB. take the blue mug\nC. wash it\nD. wait",
+        "1) take the red mug\n2. take the blue mug\n3) wash it\n4. wait",
+        "a) take the red mug\nb) take the blue mug\nc. wash it\nd) wait",
+        "Sure, here they are:\n\nA) take the red mug\n\nB) take the blue mug\n\nC) wash it\n\nD) wait\n",
+        "  A)   take the   red mug \r\n\tB)take the blue mug\r\nC)\u00a0wash it\r\nD)  wait",
+        "**A)** take the red mug\n**B)** take the blue mug\n**C)** wash it\n**D)** wait",
+        "- A) take the red mug\n- B) take the blue mug\n* C) wash it\n\u2022 D) wait",
+        "(A) take the red mug\n(B) take the blue mug\n(C) wash it\n(D) wait",
+        "**A) take the red mug**\n**B) take the blue mug**\n_C) wash it_\n**D. wait**",
+        "D) wait\nC) wash it\nB) take the blue mug\nA) take the red mug",
+        "A) take the red mug\nA) throw it\nB) take the blue mug\nC) wash it\nD) wait\nB) no",
+        "A) take the red mug\nB) take the blue mug\nC) wash it\nD) wait\nE) sing\n5) dance\n\nScene: a cup",
+        "A\uff09take the red mug\nB\uff0e take the blue mug\nC) wash it\nD) wait",
+        "A)\nA) take the red mug\nB) take the blue mug\nC) wash it\nD) wait",
+    ],
+)
+def test_four_options_however_they_are_laid_out(text: str) -> None:
+    found = read_options(text)
+    assert dict(found.texts) == WANTED
+    assert found.filled == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("", LETTERS),
+        ("I would take the red mug.", LETTERS),
+        ("A take the red mug\nB: take the blue mug\nC - wash it", LETTERS),
+        ("Also) no\nBoth. no\n10) no\nF) no\n0) no", LETTERS),
+        ("1.5 cups of milk\n2.5 cups of tea", LETTERS),
+        ("take it, A) or B) or C) or D)", LETTERS),
+        ("A) take the red mug", ("B", "C", "D")),
+        ("B) take the blue mug\n4. wait", ("A", "C")),
+        ("A) take the red mug\nB)\nC) **\nD)   ", ("B", "C", "D")),
+    ],
+)
+def test_what_is_missing_is_filled_and_told(text: str, filled: tuple[str, ...]) -> None:
+    found = read_options(text)
+    assert found.filled == filled
+    assert tuple(found.texts) == LETTERS
+    for letter, said in found.texts.items():
+        assert said == (DO_NOTHING if letter in filled else WANTED[letter])
+
+
+def test_options_that_say_the_same_stay() -> None:
+    found = read_options("A) wait\nB) wait\nC) wait\nD) go")
+    assert list(found.texts.values()) == ["wait", "wait", "wait", "go"]
+    assert found.filled == ()
+
+
+def test_a_model_that_says_do_nothing_has_not_left_it_out() -> None:
+    assert read_options("A) do nothing\nB) go\nC) go\nD) go").filled == ()
+
+
+@given(st.text(max_size=300))
+def test_there_are_always_four(text: str) -> None:
+    found = read_options(text)
+    assert tuple(found.texts) == LETTERS
+    assert all(said and "\n" not in said for said in found.texts.values())
+    assert all(found.texts[letter] == DO_NOTHING for letter in found.filled)
+
+
+class TestNotListed:
+    def test_repeated_ones_give_way_to_fillers(self) -> None:
+        found = with_not_listed(read_options("A) Wait.\nB) wait\nC) go\nD) WAIT"), seed=1)
+        assert sorted(found.texts.values()) == sorted(["Wait.", "go", DO_NOTHING, DO_NOTHING, NOT_LISTED])
+        assert tuple(found.texts) == FIVE
+        assert {found.texts[letter] for letter in found.filled} == {DO_NOTHING}
+        assert len(found.filled) == 2
+
+    def test_the_seed_makes_the_order(self) -> None:
+        four = read_options("A) a b\nB) c d\nC) e f\nD) g h")
+        orders = {tuple(with_not_listed(four, seed).texts.values()) for seed in range(40)}
+        assert with_not_listed(four, 3) == with_not_listed(four, 3)
+        assert len(orders) > 20
+        assert {order.index(NOT_LISTED) for order in orders} == set(range(5))
+
+    def test_a_filler_that_was_filled_counts_as_such(self) -> None:
+        found = with_not_listed(read_options("A) go"), seed=0)
+        assert len(found.filled) == 3
+        assert sorted(found.texts.values()) == sorted(["go", *[DO_NOTHING] * 3, NOT_LISTED])
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("Take the red mug.", "Take the red mug."),
+        ("\n\n  Take the red mug. \nThen wash it.", "Take the red mug."),
+        ("A) Take the red mug.", "Take the red mug."),
+        ("1. Take the red mug.", "Take the red mug."),
+        ("Action: Take the red mug.", "Take the red mug."),
+        ("**Next action:** Take the red mug.", "Take the red mug."),
+        ("- Take the red mug.", "Take the red mug."),
+        ("Action:\nTake the red mug.", "Take the red mug."),
+        ("动作：Take the red mug.", "Take the red mug."),
+        ("1.5 cups of milk are heated.", "1.5 cups of milk are heated."),
+        ("A mug is taken.", "A mug is taken."),
+        ("Activate the kettle: boil water", "Activate the kettle: boil water"),
+        ("   \n\t\n", ""),
+        ("***\n", ""),
+    ],
+)
+def test_one_action_is_the_first_line_that_says_something(text: str, action: str) -> None:
+    assert read_action(text) == action
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("certain", "certain"),
+        (" Certain.\n", "certain"),
+        ("CERTAIN", "certain"),
+        ("Uncertain", "uncertain"),
+        ("\tuncertain .", "uncertain"),
+        ("Uncertain..", "invalid"),
+        ("Certainly", "invalid"),
+        ("not certain", "invalid"),
+        ("Uncertain, since both may be meant", "invalid"),
+        ("", "invalid"),
+        ("yes", "invalid"),
+    ],
+)
+def test_certainty_is_one_of_two_words(text: str, word: str) -> None:
+    assert read_certainty(text) == word
