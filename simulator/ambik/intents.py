@@ -56,8 +56,8 @@ class Intent:
     Attributes:
         text: as it stands in the data.
         concepts: none if it is malformed.
-        malformed: a line break, or more than `LONGEST` letters: text in the wrong column; nothing is
-            measured by it.
+        malformed: a line break, or more than `LONGEST` letters: text in the wrong column; or no concept at
+            all. Nothing is measured by it.
         warnings: odd forms that were read nevertheless.
     """
 
@@ -69,7 +69,7 @@ class Intent:
 
 def parse_intent(text: str) -> Intent:
     """Read a cell of ``user_intent``, or a line of ``variants`` (spec 3, rules 1 to 4)."""
-    if "\n" in text.strip() or len(text) > LONGEST:
+    if "\n" in text.strip() or len(text.strip()) > LONGEST:
         return Intent(text, (), malformed=True)
     warnings: list[str] = []
     found = (_concept(part, warnings) for part in text.split(","))
@@ -123,7 +123,7 @@ def _concept(part: str, warnings: list[str]) -> Concept | None:
     if not all(pieces):
         warnings.append(f"{stripped!r}: an empty alternative is left out")
     alternatives: list[Alternative] = []
-    for place, piece in enumerate(filter(None, pieces)):
+    for place, piece in enumerate(pieces):
         absent = place > 0 and piece.startswith("-")
         if absent:
             warnings.append(f"{stripped!r}: a hyphen inside a concept negates one alternative alone")
