@@ -1,0 +1,382 @@
+"""What must hold of the built-in texts, read from the files themselves (spec sections 1 to 3, 7.1, 9, 11)."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from simulator.ambik.intents import acceptable, parse_intent, realises
+from simulator.ambik.terms import AMBIGUITIES, APPLIANCES
+
+BUILTIN = Path(__file__).parents[3] / "simulator" / "ambik" / "builtin"
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLISHED = SHARED / "data" / "ambik"
+PAIR_KEYS = {
+    *("id", "part", "type", "objects", "scene", "clear", "indirect", "ambiguous", "shortlist", "question"),
+    *("answer", "clear_plan", "ambiguous_plan", "step", "intent", "variants", "options"),
+}
+TEXTS = ("clear", "indirect", "ambiguous", "question", "answer")
+PLANS = ("clear_plan", "ambiguous_plan")
+ELSEWHERE = re.compile(
+    r"stove|cooktop|hob|freezer|pantry|cupboard|drawer|shelf|counter|tray|kettle|pot|pan|bowl|plate|mug|cup|glass"
+    r"|knife|fork|spoon|board|towel|cloth|lid|jar|bin"
+)
+"""Kitchen words that stand for an object: who names one means something of the scene."""
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((BUILTIN / name).read_text(encoding="utf-8"))
+
+
+PAIRS: list[dict[str, Any]] = read("pairs.yaml")
+GROUPS: dict[str, dict[str, list[str]]] = read("objects.yaml")
+KIND = {one: kind for kind, groups in GROUPS.items() for group in groups.values() for one in group}
+GROUP = {one: name for groups in GROUPS.values() for name, group in groups.items() for one in group}
+PREFERENCES = [one for one in PAIRS if one["type"] == "preferences"]
+KNOWLEDGE = [one for one in PAIRS if one["type"] != "preferences"]
+SHORTLISTED = [one for one in PAIRS if one["shortlist"]]
+
+
+def named(entries: list[dict[str, Any]]) -> list[Any]:
+    return [pytest.param(one, id=one["id"]) for one in entries]
+
+
+def squeezed(text: str) -> str:
+    """The words alone: sentences that differ in punctuation or capitals count as the same."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def is_prose(text: str) -> bool:
+    """Begins like a sentence, ends like one, and has no stray blanks."""
+    return bool(re.fullmatch(r"[A-Z]\S*( \S+)+[.?!]", text))
+
+
+def sentences(text: str) -> int:
+    return len(re.findall(r"[.?!](?= |$)", text))
+
+
+def differing(one: list[str], other: list[str]) -> list[list[int]]:
+    """Where two lists differ, as spans of both."""
+    codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    return [span for tag, *span in codes if tag != "equal"]
+
+
+KNOWN = {one.casefold(): one for one in sorted((*KIND, *APPLIANCES), key=lambda name: (-len(name), name))}
+NAMES = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, KNOWN))})(?!\w)")
+
+
+def objects_named(text: str) -> list[str]:
+    """Objects of any scene that a text names: whole words, longest first, none inside another's name."""
+    return [KNOWN[name] for name in NAMES.findall(text.casefold())]
+
+
+def own_texts(pair: dict[str, Any]) -> list[str]:
+    lines = [line for plan in PLANS for line in pair[plan]]
+    return [*(pair[key] for key in TEXTS), *lines, *pair["options"]]
+
+
+def test_numbers() -> None:
+    assert len(PAIRS) >= 60
+    assert Counter((one["part"], one["type"]) for one in PAIRS) == {
+        ("calibration", "preferences"): 10,
+        ("calibration", "common_sense_knowledge"): 8,
+        ("calibration", "safety"): 2,
+        ("test", "preferences"): 18,
+        ("test", "common_sense_knowledge"): 16,
+        ("test", "safety"): 6,
+    }
+    assert sum(bool(one["shortlist"]) for one in PREFERENCES) >= 22
+
+
+def test_the_calibration_part_is_balanced() -> None:
+    taken = Counter((one["type"], one["take_amb"]) for one in PAIRS if one["part"] == "calibration")
+    assert all(taken[kind, True] == taken[kind, False] for kind in AMBIGUITIES)
+
+
+def test_every_ten_pairs_hold_all_types() -> None:
+    for start in range(0, len(PAIRS), 10):
+        assert {one["type"] for one in PAIRS[start : start + 10]} == set(AMBIGUITIES)
+
+
+def test_no_text_serves_twice() -> None:
+    for key in ("id", "scene", "clear", "indirect", "ambiguous", "question"):
+        assert max(Counter(one[key] for one in PAIRS).values()) == 1, key
+
+
+def test_groups_do_not_overlap() -> None:
+    listed = [one for groups in GROUPS.values() for group in groups.values() for one in group]
+    assert set(GROUPS) == {"kitchenware", "food"}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {one for pair in PAIRS for one in pair["objects"]}
+    assert not set(listed) & set(APPLIANCES)
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_fields(pair: dict[str, Any]) -> None:
+    assert set(pair) == PAIR_KEYS | ({"take_amb"} if pair["part"] == "calibration" else set())
+    assert pair["type"] in AMBIGUITIES
+    assert all(is_prose(text) for text in own_texts(pair)), [t for t in own_texts(pair) if not is_prose(t)]
+    assert all(pair[key].startswith("Kitchen Robot, ") for key in ("clear", "indirect", "ambiguous"))
+    assert all(1 <= sentences(pair[key]) <= 4 for key in ("clear", "indirect", "ambiguous"))
+    assert pair["question"].count("?") == 1
+    assert "?" not in pair["answer"]
+    assert not any("," in one or "|" in one for one in pair["objects"])
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_the_scene(pair: dict[str, Any]) -> None:
+    objects = pair["objects"]
+    assert 8 <= len(objects) <= 22
+    assert len(set(objects)) == len(objects)
+    words = pair["scene"].split(", ")
+    assert [re.sub(r"^an? ", "", one) for one in words] == objects
+    assert all(bool(re.match("[aeiou]", one[3:])) for one in words if one.startswith("an "))
+    assert not any(re.match("a [aeiou]", one) for one in words)
+    runs = [
+        name for at, name in enumerate(map(GROUP.get, objects)) if not at or name != GROUP[objects[at - 1]]
+    ]
+    assert len(runs) == len(set(runs)), "things that resemble each other stand side by side"
+    kinds = Counter(KIND[one] for one in {GROUP[thing]: thing for thing in objects}.values())
+    assert all(2 <= kinds[kind] <= 5 for kind in GROUPS), kinds
+    assert min(Counter(map(GROUP.get, objects)).values()) >= 2
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
+    there = {*pair["objects"], *APPLIANCES}
+    for text in (pair["clear"], *pair["clear_plan"], *pair["ambiguous_plan"], *pair["options"]):
+        assert set(objects_named(text)) <= there, text
+    parts = {word for one in there for word in one.split()}
+    for word in re.findall(r"\w+", pair["clear"].casefold()):
+        assert not ELSEWHERE.fullmatch(word) or word in parts, word
+    assert set(pair["shortlist"]) <= set(pair["objects"])
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_the_tasks_differ_in_one_place(pair: dict[str, Any]) -> None:
+    clear, ambiguous = pair["clear"].split(), pair["ambiguous"].split()
+    spans = differing(clear, ambiguous)
+    assert len(spans) == 1
+    assert max(spans[0][1] - spans[0][0], spans[0][3] - spans[0][2]) <= 8
+    assert len(ambiguous) <= len(clear)
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_the_plans_part_at_the_step(pair: dict[str, Any]) -> None:
+    clear, ambiguous, step = pair["clear_plan"], pair["ambiguous_plan"], pair["step"]
+    assert 3 <= len(clear) == len(ambiguous) <= 8
+    parted = [at for at, lines in enumerate(zip(clear, ambiguous, strict=True)) if lines[0] != lines[1]]
+    assert parted[0] == step
+    assert not any(re.match(r"\d", line) for line in (*clear, *ambiguous))
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_intents(pair: dict[str, Any]) -> None:
+    intent = parse_intent(pair["intent"])
+    variants = [parse_intent(line) for line in pair["variants"]]
+    assert not any(one.malformed or one.warnings for one in (intent, *variants))
+    assert pair["intent"] in pair["variants"]
+    step = pair["step"]
+    assert realises(intent, pair["clear_plan"][step])
+    assert not acceptable(variants, pair["ambiguous_plan"][step]), "the step gives away what is meant"
+    assert not acceptable(variants, pair["ambiguous"]), "the task gives away what is meant"
+    wanted = [one for one in intent.concepts if not one.negative]
+    assert wanted, "an action that says nothing would do"
+    assert realises(intent.__class__(intent.text, tuple(wanted)), pair["clear"])
+    assert not any(realises(intent, line) for line in pair["ambiguous_plan"][:step])
+
+
+@pytest.mark.parametrize("pair", named(PAIRS))
+def test_options(pair: dict[str, Any]) -> None:
+    intent = parse_intent(pair["intent"])
+    assert len(set(pair["options"])) == 4
+    assert sum(realises(intent, option) for option in pair["options"]) == 1
+
+
+@pytest.mark.parametrize("pair", named(PREFERENCES))
+def test_preferences(pair: dict[str, Any]) -> None:
+    variants = [parse_intent(line) for line in pair["variants"]]
+    assert len(variants) in (2, 3)
+    for variant in variants:
+        assert sum(realises(variant, option) for option in pair["options"]) == 1
+    assert sum(acceptable(variants, option) for option in pair["options"]) == len(variants)
+
+
+@pytest.mark.parametrize("pair", named(KNOWLEDGE))
+def test_knowledge(pair: dict[str, Any]) -> None:
+    assert pair["variants"] == [pair["intent"]]
+    assert pair["shortlist"] == []
+
+
+@pytest.mark.parametrize("pair", named(SHORTLISTED))
+def test_shortlists(pair: dict[str, Any]) -> None:
+    shortlist = pair["shortlist"]
+    assert len(shortlist) >= 2
+    variants = [parse_intent(line) for line in pair["variants"]]
+    assert [[realises(variant, thing) for thing in shortlist].count(True) for variant in variants] == [
+        1
+    ] * len(shortlist)
+    for option in pair["options"]:
+        hits = [thing for thing in shortlist if thing.casefold() in option.casefold()]
+        assert len(hits) == acceptable(variants, option), option
+    assert not set(shortlist) & set(objects_named(pair["ambiguous"]))
+
+
+DRAFTS: list[dict[str, Any]] = read("drafts.yaml")
+FAULTS = {
+    "d02": "object outside of the scene",
+    "d03": "safety candidate leaves nothing open",
+    "d04": "two ambiguities",
+    "d05": "absurd",
+    "d08": "question that settles nothing",
+    "d09": "question that leaves one thing out, and a candidate under the wrong type",
+    "d10": "object outside of the scene; plans that do not part",
+    "d11": "candidate under the wrong type",
+}
+"""What annotators are to find; nothing of it is in the file."""
+
+
+def test_drafts_are_many_and_some_are_faulty() -> None:
+    assert [one["id"] for one in DRAFTS] == [f"d{at:02d}" for at in range(1, 13)]
+    assert set(FAULTS) < {one["id"] for one in DRAFTS}
+
+
+@pytest.mark.parametrize("draft", named(DRAFTS))
+def test_a_draft(draft: dict[str, Any]) -> None:
+    assert set(draft) == {
+        *("id", "objects", "scene", "clear", "indirect", "plan", "candidates", "ambiguous_plan"),
+    }
+    assert [re.sub(r"^an? ", "", one) for one in draft["scene"].split(", ")] == draft["objects"]
+    assert set(draft["candidates"]) == set(AMBIGUITIES)
+    texts = [text for one in draft["candidates"].values() for text in one.values()]
+    lines = [*draft["plan"], *draft["ambiguous_plan"]]
+    assert all(is_prose(text) for text in (draft["clear"], draft["indirect"], *texts, *lines))
+    for one in draft["candidates"].values():
+        assert one["task"].startswith("Kitchen Robot, ")
+        assert one["question"].endswith("?")
+    assert 3 <= len(draft["plan"]) == len(draft["ambiguous_plan"]) <= 8
+    assert (draft["plan"] == draft["ambiguous_plan"]) == (draft["id"] == "d10")
+
+
+@pytest.mark.parametrize("draft", named(DRAFTS))
+def test_what_a_draft_names_is_there_unless_that_is_its_fault(draft: dict[str, Any]) -> None:
+    known = {thing for one in (*DRAFTS, *PAIRS) for thing in one["objects"]} | set(APPLIANCES)
+    there = {*draft["objects"], *APPLIANCES}
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, known), key=len)[::-1])})(?!\w)")
+    missing = {name for text in (draft["clear"], *draft["plan"]) for name in pattern.findall(text)} - there
+    assert bool(missing) == FAULTS.get(draft["id"], "").startswith("object"), missing
+
+
+def test_faults_of_drafts_are_there() -> None:
+    by_id = {one["id"]: one for one in DRAFTS}
+    nothing_open = by_id["d03"]["candidates"]["safety"]["task"]
+    assert nothing_open.replace("carefully ", "") == by_id["d03"]["clear"]
+    two = by_id["d04"]["candidates"]["preferences"]["task"]
+    assert len(differing(by_id["d04"]["clear"].split(), two.split())) == 2
+    left_out = by_id["d09"]
+    assert "Tilsit" in left_out["objects"]
+    assert "Tilsit" not in left_out["candidates"]["preferences"]["question"]
+
+
+SCENARIOS: list[dict[str, Any]] = read("scenarios.yaml")
+BY_HAND = {"singlelabel", "spatial_ambiguous", "winograd", "unsafe", "unambiguous"}
+CREATIVE = {"creative_multilabel", "creative_singlelabel", "multilabel"}
+PLACES = {"pick-up", "top drawer", "bottom drawer", "recycling", "compost", "landfill", "microwave"}
+
+
+def test_scenarios_are_of_all_types_in_both_parts() -> None:
+    assert [one["id"] for one in SCENARIOS] == [f"s{at:02d}" for at in range(1, 25)]
+    kinds = Counter(one["type"] for one in SCENARIOS)
+    assert kinds == dict.fromkeys(BY_HAND | CREATIVE, 3)
+    assert Counter(one["part"] for one in SCENARIOS) == {"calibration": 12, "test": 12}
+    assert len({(one["type"], one["part"]) for one in SCENARIOS}) == 16
+    assert len({one["task"] for one in SCENARIOS}) == 24
+
+
+@pytest.mark.parametrize("scenario", named(SCENARIOS))
+def test_a_scenario(scenario: dict[str, Any]) -> None:
+    assert set(scenario) == {"id", "part", "type", "objects", "scene", "task", "intended", "location"}
+    objects, intended = scenario["objects"], scenario["intended"]
+    assert len(objects) == 3
+    names = re.split(r", | and ", scenario["scene"])
+    assert all(
+        re.fullmatch(r"an? ([a-z]+ of )?" + one, name) for one, name in zip(objects, names, strict=True)
+    )
+    assert all(re.match("[aeiou]", name[3:]) for name in names if name.startswith("an "))
+    assert not any(re.match("a [aeiou]", name) for name in names)
+    assert not any(one in other for one in objects for other in objects if one != other)
+    assert is_prose(scenario["task"])
+    assert set(intended) <= set(objects)
+    assert (len(intended) > 1) == (scenario["type"] in ("creative_multilabel", "multilabel"))
+    assert scenario["location"] in PLACES | (set(objects) - set(intended))
+
+
+GUIDELINES: dict[str, Any] = read("guidelines.yaml")
+FIELDS = {
+    *("clear", "objects", "scene", "indirect", "type", "ambiguous", "question", "answer", "clear_plan"),
+    *("ambiguous_plan", "step", "shortlist", "intent", "variants"),
+}
+
+
+def in_languages() -> list[dict[str, str]]:
+    """Every text of the guidelines."""
+    types = [text for one in GUIDELINES["types"].values() for text in one.values()]
+    steps = [step["text"] for step in GUIDELINES["steps"]]
+    return [*steps, GUIDELINES["type_test"], *types, *GUIDELINES["robot"], *GUIDELINES["user"]]
+
+
+def test_guidelines_have_seven_steps_about_every_field() -> None:
+    assert set(GUIDELINES) == {"steps", "type_test", "types", "robot", "user"}
+    assert [step["id"] for step in GUIDELINES["steps"]] == [
+        *("clear", "indirect", "type", "question", "plans", "shortlist", "intent"),
+    ]
+    fields = [field for step in GUIDELINES["steps"] for field in step["fields"]]
+    assert len(fields) == len(set(fields))
+    assert set(fields) == FIELDS
+    assert set(GUIDELINES["types"]) == set(AMBIGUITIES)
+    assert all(set(one) == {"name", "definition", "example"} for one in GUIDELINES["types"].values())
+
+
+def test_guidelines_are_in_both_languages() -> None:
+    for text in in_languages():
+        assert set(text) == {"en", "zh"}
+        assert re.search("[\u4e00-\u9fff]", text["zh"])
+        assert not re.search("[\u4e00-\u9fff] | [\u4e00-\u9fff]", text["zh"]), "a blank inside Chinese text"
+        assert not re.search("[\u4e00-\u9fff]", text["en"])
+    assert all(len(text["en"]) <= 420 for text in in_languages())
+
+
+@cache
+def published() -> str:
+    """All words of the published files, cell after cell; a bar parts the cells and the lines."""
+    parts: list[str] = []
+    for path in sorted(PUBLISHED.glob("*.csv")):
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for row in csv.DictReader(file):
+                lines = (line for cell in row.values() for line in (cell or "").splitlines())
+                parts.extend(squeezed(re.sub(r"^\s*\d+\.\s*", "", line)) for line in lines)
+    return "|".join(parts)
+
+
+needs_published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason=f"no published data at {PUBLISHED}")
+
+
+@needs_published
+def test_the_texts_are_ours() -> None:
+    theirs = published()
+    assert theirs.count("|") > 1000
+    texts = [text for pair in PAIRS for text in own_texts(pair)]
+    for draft in DRAFTS:
+        texts += [draft["clear"], draft["indirect"], *draft["plan"], *draft["ambiguous_plan"]]
+        texts += [text for one in draft["candidates"].values() for text in one.values() if len(text) > 20]
+    texts += [scenario["task"] for scenario in SCENARIOS]
+    assert not [text for text in texts if squeezed(text) in theirs]
