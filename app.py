@@ -37,6 +37,9 @@ from simulator.ambient.score_nli_command import score_ambient_nli
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.stats_command import stats_command as stats_ambient
 from simulator.ambient.train_nli_command import train_ambient_nli
+from simulator.ambik import assignment as ambik_studies
+from simulator.ambik.rows import BENCHMARK as AMBIK
+from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -120,8 +123,10 @@ CHECKERS += [
 ]
 studies.CHECKS[ambibench_data.BENCHMARK] = check_study
 studies.CHECKS[ambient_data.BENCHMARK] = ambient_studies.check_study
+studies.CHECKS[AMBIK] = ambik_studies.check_study
 ROOMS[ambibench_data.BENCHMARK] = StudyRoom(builtin_studies, cells)
 ROOMS[ambient_data.BENCHMARK] = StudyRoom(ambient_studies.builtin_studies, ambient_studies.cells)
+ROOMS[AMBIK] = StudyRoom(ambik_studies.builtin_studies, ambik_studies.cells)
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
@@ -164,7 +169,8 @@ def app_command(
         held = held_studies(study)
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(ambibench_data.BENCHMARK))
         readings = AmbientSessions(writer, reader, models, studies=held.get(ambient_data.BENCHMARK))
-        _serve(dialogues, household, letters, readings, writer, reader, host, port)
+        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
+        _serve(dialogues, household, letters, readings, kitchen, writer, reader, host, port)
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
@@ -189,6 +195,7 @@ def _serve(
     household: HandMeThatSessions,
     letters: AmbiBenchSessions,
     readings: AmbientSessions,
+    kitchen: AmbikSessions,
     writer: LogWriter,
     reader: LogReader,
     host: str,
@@ -207,6 +214,7 @@ def _serve(
         household=household,
         ambibench=letters,
         ambient=readings,
+        ambik=kitchen,
         mounts=[research],
     )
     Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)

@@ -185,7 +185,7 @@ async def test_every_text_is_used_somewhere() -> None:
         "result.no_reason",
         *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
     }
-    others = ("research.", "study.", "household.", "ambibench.", "ambient.")
+    others = ("research.", "study.", "household.", "ambibench.", "ambient.", "ambik.")
     known = {name for name in texts.texts if not name.startswith(others)}
     assert sorted(known - texts.used - elsewhere) == []
     assert {name for name in texts.used if not name.startswith(others)} <= known

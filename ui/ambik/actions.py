@@ -11,12 +11,14 @@ from simulator.studies.cards import StudyCard
 from ui.ambik.calls import CheckCall, SeatCall, StartCall
 from ui.ambik.entry import SEATS, entry_page
 from ui.ambik.form import as_plain, preview
-from ui.ambik.ports import HOME, ROOM, Sessions
+from ui.ambik.ports import HOME, OPPOSITE, ROOM, Sessions
 from ui.ambik.result import end_page
 from ui.ambik.stages import stage_page
-from ui.calls import Answer
+from ui.calls import Answer, address
+from ui.ports import PERSON
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
+from ui.render.play import Company, Invitation
 from ui.rooms import Call as RoomCall
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, offer
@@ -50,7 +52,8 @@ class AmbikActions(StudyActions):
 
     async def home(self, frame: Frame) -> str:
         """The entry."""
-        return entry_page(frame, self.link, self.studies())
+        opponents = {seat: self._play.opponents(seat) for seat in OPPOSITE}
+        return entry_page(frame, self.link, self.studies(), opponents)
 
     async def start(self, call: Mapping[str, Any]) -> Pass:
         """Begin an episode of free play; the pass to it.
@@ -60,8 +63,11 @@ class AmbikActions(StudyActions):
             ValidationError: if the call is not of the right form.
         """
         asked = StartCall.model_validate(call)
-        episode = await self._play.start(seat=asked.seat, type=asked.type, language=asked.language)
-        return Pass(episode, asked.seat, room=self.room)
+        company = asked.opposite == PERSON
+        episode = await self._play.start(
+            seat=asked.seat, type=asked.type, language=asked.language, opposite=asked.opposite or None
+        )
+        return Pass(episode, asked.seat, person_opposite=company, host=company, room=self.room)
 
     async def state(self, seat: Pass) -> Answer:
         """Where an episode stands, for a page that waits for the seat opposite."""
@@ -100,7 +106,17 @@ class AmbikActions(StudyActions):
 
     def session_page(self, frame: Frame, here: Here) -> str:
         """The page of an episode that is going on."""
-        return stage_page(frame, self.link, here)
+        return stage_page(frame, self.link, here, self._company(here))
+
+    def _company(self, here: Here) -> Company:
+        """Who sits opposite; with the link for them, if it is a person and this page's began the episode."""
+        seat = here.seat
+        if seat is None or not seat.person_opposite:
+            return Company()
+        if not seat.host:
+            return Company(person=True)
+        guest = Pass(seat.episode_id, OPPOSITE[here.view.seat], person_opposite=True, room=self.room)
+        return Company(True, Invitation(address(self._signer.sign(guest)), fresh=here.view.number == 0))
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
         """The page of an episode that is through."""

@@ -24,6 +24,7 @@ class StartCall(Call):
     language: str = Field(default="en", max_length=16)
     seat: SeatName
     type: Kind = "any"
+    opposite: str = Field(default="", max_length=200)
 
 
 class Choice(Call):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, get_args
 
 from simulator.ambik.terms import TASK_TYPES
 from simulator.ambik.views import SeatName
+from simulator.runner.lobby import PERSON, Opponent
 from simulator.studies.cards import StudyCard
 from ui.ambik.ports import Kind
+from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.study.pages import offer
@@ -32,10 +35,34 @@ PICTURE: Final = Picture(
     ("ladle the soup into the glass bowl", "ladle the soup into the wooden bowl"),
 )
 """Drawn on the entry; of no data set."""
+_ICONS: Final = {"offline": "computer", "model": "chip", PERSON: "person"}
 
 
-def entry_page(frame: Frame, link: RoomLink, studies: Sequence[StudyCard]) -> str:
-    """The entry: free play, and the studies that are open."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Somebody who can be chosen to sit opposite, in the page's language."""
+
+    name: str
+    icon: str
+    label: str
+    note: str
+    available: bool
+
+
+def entry_page(
+    frame: Frame,
+    link: RoomLink,
+    studies: Sequence[StudyCard],
+    opponents: Mapping[SeatName, Sequence[Opponent]],
+) -> str:
+    """The entry: free play, and the studies that are open.
+
+    Args:
+        frame: its frame.
+        link: of the benchmark.
+        studies: that there are.
+        opponents: who can sit opposite, by the person's own seat.
+    """
     return render(
         "ambik/entry",
         frame.texts,
@@ -44,5 +71,18 @@ def entry_page(frame: Frame, link: RoomLink, studies: Sequence[StudyCard]) -> st
         offers=[offer(frame, card) for card in studies if card.open],
         seats=SEATS,
         types=KINDS,
+        choices={seat: [choice(frame.texts, one) for one in some] for seat, some in opponents.items()},
         picture=PICTURE,
     )
+
+
+def choice(texts: Strings, opponent: Opponent) -> Choice:
+    """An opponent in words."""
+    provider = opponent.name.partition("/")[0]
+    kind = provider if provider in ("offline", PERSON) else "model"
+    slug = f"ambik.entry.opponent.{opponent.name.replace('/', '_')}"
+    note = texts.get(f"{slug}_note", texts("ambik.entry.opponent.model_note"))
+    if not opponent.available:
+        note = texts("home.needs_key", variable=opponent.requires)
+    label = texts.get(slug, opponent.name.partition("/")[2])
+    return Choice(opponent.name, _ICONS[kind], label, note, opponent.available)

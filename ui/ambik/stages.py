@@ -9,7 +9,9 @@ from typing import Final, cast
 from simulator.ambik.data import Guidelines, load_guidelines
 from simulator.ambik.terms import APPLIANCES, Ambiguity
 from simulator.ambik.views import Exchanged, ParticipantView, SeatName
+from ui.ambik.ports import OPPOSITE
 from ui.render.frame import Frame, RoomLink
+from ui.render.play import Company
 from ui.study.pages import Here, session_page
 
 STEPS: Final[Mapping[str, str]] = {
@@ -25,10 +27,8 @@ STEPS: Final[Mapping[str, str]] = {
 ORDER: Final[tuple[Ambiguity, ...]] = ("safety", "common_sense_knowledge", "preferences")
 """In which annotators look at the candidates (spec 11.1)."""
 
-_OPPOSITE: Final[Mapping[SeatName, SeatName]] = {"robot": "user", "user": "robot", "annotator": "robot"}
 
-
-def stage_page(frame: Frame, link: RoomLink, here: Here) -> str:
+def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> str:
     """The page of the stage that an episode is at; it is not done yet."""
     view = cast(ParticipantView, here.view)
     guide = load_guidelines(frame.texts.language)
@@ -39,7 +39,8 @@ def stage_page(frame: Frame, link: RoomLink, here: Here) -> str:
         replace(here, view=with_question(view)),
         STEPS,
         name=view.stage,
-        other=_OPPOSITE[view.seat],
+        other=OPPOSITE.get(view.seat, ""),
+        company=company,
         guide=guide,
         order=ORDER,
         draft=view.draft,

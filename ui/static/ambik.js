@@ -41,7 +41,7 @@
     },
 
     acts: {
-      "ak-begin"(control) { this.stGo("start", { room: "ambik", seat: control.dataset.seat, type: control.dataset.type }, control); },
+      "ak-begin"(control) { this.stGo("start", { room: "ambik", seat: control.dataset.seat }, control); },
       "ak-way"(control) { this.akWay = control.dataset.wayOf; },
       "ak-again"() { this.akRefresh(); },
       "ak-keys"() {
@@ -53,14 +53,17 @@
     forms: {
       ambik(form) {
         const { seat, type } = form.elements;
-        const chosen = seat.value === "annotator" ? "any" : type.value;
-        this.stGo("start", { room: "ambik", seat: seat.value, type: chosen }, form.querySelector("[type=submit]"));
+        const annotator = seat.value === "annotator";
+        const wishes = annotator ? {} : { type: type.value, opposite: form.elements[`opposite-${seat.value}`].value };
+        this.stGo("start", { room: "ambik", seat: seat.value, ...wishes }, form.querySelector("[type=submit]"));
       },
     },
 
     methods: {
       akFitEntry() {
-        const annotator = this.one("[data-form=ambik]").elements.seat.value === "annotator";
+        const seat = this.one("[data-form=ambik]").elements.seat.value;
+        const annotator = seat === "annotator";
+        for (const some of this.all("[data-for-seat-of]")) some.hidden = some.dataset.forSeatOf !== seat;
         this.one("[data-not-annotator]").hidden = annotator;
         this.one("[data-annotator]").hidden = !annotator;
       },
@@ -69,6 +72,7 @@
       akShown() {
         if (this.one("[data-marks]")) this.akShowActs();
         if (this.one("[data-pair]")) this.akShowPair();
+        this.completeLink();
         this.akShowKeys();
         if (this.akAt !== this.number) scrollTo(0, 0);
         this.akAt = this.number;

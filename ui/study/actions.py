@@ -220,7 +220,7 @@ class StudyActions(ABC):
         card = self._seen(seat.study)
         frame = spoken(frame, card)
         sets = self._sets(seat) if view.study else Sets()
-        here = Here(view=view, card=card, sets=sets, notice=notice)
+        here = Here(view=view, card=card, sets=sets, notice=notice, seat=seat)
         if view.stage != "done":
             return self.session_page(frame, here)
         if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):

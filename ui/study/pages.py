@@ -12,6 +12,7 @@ from ui.i18n import Strings, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
+from ui.tokens import Pass
 
 ONCE: Final = ("consent", "instructions", "qualification")
 """Steps of a person's first set only."""
@@ -64,12 +65,14 @@ class Here:
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.
+        seat: of whoever sees it; None where a benchmark has one seat and does not ask.
     """
 
     view: Any
     card: StudyCard | None = None
     sets: Sets = field(default_factory=Sets)
     notice: Notice | None = None
+    seat: Pass | None = None
 
 
 def session_page(
