@@ -1,0 +1,220 @@
+"""What everybody knows in a kitchen, as rules (tables/common_sense.yaml): what one takes for what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+from simulator.ambik.kitchen.categories import Thing, sense
+from simulator.ambik.kitchen.words import stems
+
+Kind = Literal["common_sense", "safety"]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A reason, in two languages.
+
+    Attributes:
+        kind: whether it is a matter of safety.
+    """
+
+    en: str
+    zh: str
+    kind: Kind = "common_sense"
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    about: frozenset[str]
+    when: re.Pattern[str] | None
+    goal: re.Pattern[str] | None
+    head: str
+    pick: tuple[tuple[str, ...], ...]
+    drop: tuple[tuple[str, ...], ...]
+    exact: bool
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What one needs for what.
+
+    Attributes:
+        when: words of a text that has this purpose.
+        need: names of things, the fittest first.
+        stand: what every kitchen has for it; empty if nothing.
+        named: categories that, if a step names one, say that nothing is missing.
+        phrase: how it is added to a step, ``{}`` for the thing; empty: it only settles vague words.
+    """
+
+    when: re.Pattern[str]
+    need: tuple[tuple[str, ...], ...]
+    stand: str
+    named: frozenset[str]
+    phrase: str
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A step that leaves open what is to be done.
+
+    Attributes:
+        food: categories one of which must be named; empty if it does not matter.
+        find: what is replaced.
+        put: by what.
+        add: what is added where nothing can be replaced; empty if nothing is.
+    """
+
+    when: re.Pattern[str]
+    food: frozenset[str]
+    find: re.Pattern[str]
+    put: str
+    add: str
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What common sense leaves of several things.
+
+    Attributes:
+        things: one, or several that are as good.
+        why: the rule; its kind decides whether several are still a question.
+        by_step: whether words of the step itself made the rule hold.
+    """
+
+    things: tuple[Thing, ...]
+    why: Why
+    by_step: bool
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    return None if text is None else re.compile(text, re.IGNORECASE)
+
+
+def _why(row: Mapping[str, Any]) -> Why:
+    return Why(row["why"]["en"], row["why"]["zh"], row.get("kind", "common_sense"))
+
+
+def _names(row: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(stems(name) for name in row.get(key, ()))
+
+
+@cache
+def _choices() -> tuple[_Choice, ...]:
+    return tuple(
+        _Choice(
+            about=frozenset(row["about"]),
+            when=_pattern(row.get("when")),
+            goal=_pattern(row.get("goal")),
+            head=row.get("head", ""),
+            pick=_names(row, "pick"),
+            drop=_names(row, "drop"),
+            exact=row.get("exact", False),
+            why=_why(row),
+        )
+        for row in sense()["choices"]
+    )
+
+
+@cache
+def purposes() -> tuple[Purpose, ...]:
+    """All purposes, in the table's order: the first that holds is taken."""
+    return tuple(
+        Purpose(
+            when=re.compile(row["when"], re.IGNORECASE),
+            need=_names(row, "need"),
+            stand=row.get("stand", ""),
+            named=frozenset(row.get("named", ())),
+            phrase=row.get("phrase", ""),
+            why=_why(row),
+        )
+        for row in sense()["purposes"]
+    )
+
+
+@cache
+def rewrites() -> tuple[Rewrite, ...]:
+    """All rewrites, in the table's order."""
+    return tuple(
+        Rewrite(
+            when=re.compile(row["when"], re.IGNORECASE),
+            food=frozenset(row.get("food", ())),
+            find=re.compile(row["sub"][0], re.IGNORECASE),
+            put=row["sub"][1],
+            add=row.get("add", ""),
+            why=_why(row),
+        )
+        for row in sense()["rewrites"]
+    )
+
+
+KNOWABLE: Final = frozenset(sense()["knowable"])
+WIDE: Final = frozenset(sense()["wide"])
+SELDOM: Final[tuple[str, ...]] = tuple(sense()["seldom"])
+PERISHABLE: Final = tuple(sense()["perishable"])
+FETCH: Final = re.compile(sense()["fetch"], re.IGNORECASE)
+
+
+def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> tuple[Settled, ...]:
+    """What the table says of several things that a noun may mean, rule by rule until one thing is left.
+
+    Args:
+        category: as which they are named; empty if by their own noun.
+        head: that noun.
+        things: several.
+        step: the step line.
+        goal: step, steps before and task.
+
+    Returns:
+        One entry per rule that left something out, the narrowest last; none if no rule applies.
+    """
+    found: list[Settled] = []
+    left = tuple(things)
+    for rule in _choices():
+        if len(left) == 1 or not _applies(rule, category, head, left, step, goal):
+            continue
+        narrowed = _picked(rule, left)
+        if narrowed and len(narrowed) < len(left):
+            left = narrowed
+            found.append(Settled(left, rule.why, rule.when is not None))
+    return tuple(found)
+
+
+def _applies(rule: _Choice, category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> bool:
+    if rule.head and rule.head != head:
+        return False
+    if category not in rule.about and not any(one.category in rule.about for one in things):
+        return False
+    return bool(
+        (rule.when is None or rule.when.search(step)) and (rule.goal is None or rule.goal.search(goal))
+    )
+
+
+def _picked(rule: _Choice, things: Sequence[Thing]) -> tuple[Thing, ...]:
+    """Those of the first name that anything has, of what is not out."""
+    left = tuple(one for one in things if not any(is_called(one, name) for name in rule.drop))
+    for name in rule.pick:
+        fitting = tuple(one for one in left if (one.stems == name if rule.exact else is_called(one, name)))
+        if fitting:
+            return fitting
+    return left if rule.drop else ()
+
+
+def is_called(one: Thing, name: tuple[str, ...]) -> bool:
+    """Whether all words of `name` are in the thing's name."""
+    return all(word in one.stems for word in name)
+
+
+def fittest(purpose: Purpose, things: Sequence[Thing]) -> str:
+    """The name of the thing that serves a purpose best; empty if there is none."""
+    for name in purpose.need:
+        for one in things:
+            if one.stems == name or (is_called(one, name) and one.stems[-1] == name[-1]):
+                return one.name
+    return purpose.stand

@@ -1,0 +1,225 @@
+"""What a step speaks of: its nouns, each with the things of the scene that it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from simulator.ambik.kitchen.categories import (
+    Thing,
+    categories,
+    category_of_words,
+    is_describing,
+    is_material,
+    is_measure,
+    is_packing,
+    sense,
+)
+from simulator.ambik.kitchen.words import Word, words
+
+# Words that are nouns of a kitchen and things to do there: at the head of a clause they are the latter.
+_ALSO_VERBS: Final = frozenset(sense()["also_verbs"])
+_BEFORE_VERBS: Final = frozenset(("and", "then", "to", ",", ".", ";", ":", "please", "or", "not"))
+_AFTER_VERBS: Final = frozenset(sense()["after_verbs"])
+_NO_NOUNS: Final = frozenset(("and", "or", "of", "the"))
+_ALL: Final = frozenset(("all", "every", "each", "both", "various", "different", "several", "any"))
+_INDEFINITE: Final = frozenset(("a", "an", "some", "another", "any", "one", "more", "other"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A noun of a text.
+
+    Attributes:
+        start: where it begins in the text, its describing words included.
+        end: where the next sign is.
+        stems: its words.
+        things: of the scene that it may mean; several: it is open which.
+        category: as which it is named; empty if it is called by its own name.
+        before: the word in front of it, and of its amount.
+        amount: the measure in front: the slice of a slice of bread; empty if there is none.
+        exact: it names one thing, or several of one name, in full.
+        plural: whether it stands in the plural.
+    """
+
+    start: int
+    end: int
+    stems: tuple[str, ...]
+    things: tuple[Thing, ...]
+    category: str
+    before: str
+    amount: str
+    exact: bool
+    plural: bool
+
+    @property
+    def head(self) -> str:
+        """The noun itself."""
+        return self.stems[-1]
+
+    @property
+    def of_all(self) -> bool:
+        """Whether all are meant, by the word in front."""
+        return self.before in _ALL
+
+    @property
+    def indefinite(self) -> bool:
+        """Whether it names something new: a bowl, another plate."""
+        return self.before in _INDEFINITE and (not self.amount or self.sorts)
+
+    @property
+    def sorts(self) -> bool:
+        """Whether it is about sorts of something: two kinds of cheese."""
+        return self.amount in ("type", "kind", "sort", "variety")
+
+
+@lru_cache(maxsize=4096)
+def mentions(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
+    """The nouns of `text` that name a thing of the scene, or a category."""
+    return tuple(_mentions(text, things))
+
+
+def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
+    found = words(text)
+    nominal = _vocabulary(things)
+    at = 0
+    while at < len(found):
+        if found[at].stem not in nominal or _is_verb(found, at):
+            at += 1
+            continue
+        end = at + 1
+        while end < len(found) and found[end].stem in nominal and not _is_verb(found, end):
+            end += 1
+        whole = _with_of(found, at, end, things)
+        if whole is None and _is_amount(found, end):
+            at = end + 1
+            continue
+        end = whole or end
+        last = end
+        while last > at and not _can_be_head(found[last - 1].stem):
+            last -= 1
+        mention = _read(text, found, at, last, things) if last > at else None
+        if mention is not None:
+            yield mention
+        at = end
+
+
+@lru_cache(maxsize=1024)
+def _vocabulary(things: tuple[Thing, ...]) -> frozenset[str]:
+    """Words that a noun may consist of here: of the things, and of categories."""
+    told = {word for one in things for word in one.stems}
+    return frozenset(told | _category_words()) - _NO_NOUNS
+
+
+@lru_cache(maxsize=1)
+def _category_words() -> frozenset[str]:
+    return frozenset(word for one in categories().values() for name in one.words for word in name)
+
+
+def _can_be_head(word: str) -> bool:
+    return not is_describing(word) and (not word.endswith("ing") or word in ("dressing", "seasoning"))
+
+
+def _is_verb(found: Sequence[Word], at: int) -> bool:
+    if found[at].stem not in _ALSO_VERBS:
+        return False
+    if at == 0:
+        return True
+    after = found[at + 1].stem if at + 1 < len(found) else ""
+    return found[at - 1].stem in _BEFORE_VERBS and after in _AFTER_VERBS
+
+
+def _is_amount(found: Sequence[Word], end: int) -> bool:
+    return end < len(found) and found[end].stem == "of" and is_measure(found[end - 1].stem)
+
+
+def _with_of(found: Sequence[Word], at: int, end: int, things: Sequence[Thing]) -> int | None:
+    """Where a name such as `bottle of red wine` ends, if it begins here."""
+    for one in things:
+        size = len(one.stems)
+        if "of" in one.stems and tuple(word.stem for word in found[at : at + size]) == one.stems:
+            return at + size
+    return None
+
+
+def _read(text: str, found: Sequence[Word], at: int, end: int, things: tuple[Thing, ...]) -> Mention | None:
+    run = tuple(word.stem for word in found[at:end])
+    named, category, exact = resolve(run, things)
+    if not named and not category:
+        return None
+    start, stop = found[at].start, found[end - 1].end
+    front = at - 2 if at > 1 and found[at - 1].stem == "of" and is_measure(found[at - 2].stem) else at
+    return Mention(
+        start=start,
+        end=stop,
+        stems=run,
+        things=named,
+        category=category,
+        before=found[front - 1].stem if front else "",
+        amount=found[front].stem if front < at else "",
+        exact=exact,
+        plural=text[start:stop].lower().endswith("s") and not run[-1].endswith("s"),
+    )
+
+
+@lru_cache(maxsize=8192)
+def resolve(run: tuple[str, ...], things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], str, bool]:
+    """What a noun of these words may mean: the things, the category that it names, whether by a full name."""
+    same = tuple(one for one in things if one.stems == run)
+    if same:
+        return same, "", True
+    wanted = () if category_of_words(run) else _essential(run)
+    short = tuple(one for one in things if _essential(one.stems) == wanted and not is_packing(run[-1]))
+    if len(short) == 1:
+        return short, "", True
+    if is_packing(run[-1]) and len(run) > 1:
+        # A yogurt cup is a yogurt, and no cup.
+        packed = _narrowed(tuple(one for one in things if run[-1] in one.stems), run[:-1])
+        return (packed, "", False) if packed else resolve(run[:-1], things)
+    category, rest = _category_of(run)
+    if category:
+        group = tuple(one for one in things if one.is_a(category) or one.head == run[-1])
+    else:
+        group, rest = _by_head(run[-1], things), run[:-1]
+    return _narrowed(group, rest), category, False
+
+
+def _essential(run: tuple[str, ...]) -> tuple[str, ...]:
+    left = tuple(word for word in run if not is_describing(word) and not is_packing(word) and word != "of")
+    return left or run
+
+
+def _category_of(run: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    for size in range(min(3, len(run)), 0, -1):
+        if category := category_of_words(run[-size:]):
+            return category, run[:-size]
+    return "", run
+
+
+def _by_head(head: str, things: Sequence[Thing]) -> tuple[Thing, ...]:
+    group = tuple(one for one in things if one.head == head)
+    if group:
+        return group
+    group = tuple(one for one in things if head in one.stems and not is_material(head))
+    # Strawberries are no strawberry yogurt and no strawberry cake: such a word means one kind, or none.
+    return group if is_packing(head) or len({one.category for one in group}) == 1 else ()
+
+
+def _narrowed(group: tuple[Thing, ...], rest: Sequence[str]) -> tuple[Thing, ...]:
+    for word in rest:
+        fitting = tuple(one for one in group if _is_called(one, word))
+        if fitting:
+            group = fitting
+        elif not is_describing(word):
+            return ()
+    return group
+
+
+def _is_called(one: Thing, word: str) -> bool:
+    if word in one.stems:
+        return True
+    return bool(one.category) and any(
+        (word,) in categories()[name].words for name in categories()[one.category].wider
+    )

@@ -1,0 +1,81 @@
+"""An item as the kitchen robot sees it, and several actions for any step, open or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simulator.ambik.items import DecideItem
+from simulator.ambik.kitchen.categories import Thing
+from simulator.ambik.kitchen.mentions import Mention
+from simulator.ambik.kitchen.openings import Case
+from simulator.ambik.kitchen.reasoning import judge
+from simulator.ambik.playing import (
+    appliances_of,
+    exchange_of,
+    objects_of,
+    previous_of,
+    step_of,
+    task_of,
+)
+from simulator.ambik.terms import Context, Dialogue
+
+MANY: Final = 4
+
+
+def case_of(
+    item: DecideItem,
+    context: Context = "full_plan",
+    exchanges: Sequence[tuple[str, str]] = (),
+    dialogue: Dialogue = "before",
+) -> Case:
+    """What a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
+    full = context == "full_plan"
+    step = step_of(item)
+    return Case(
+        objects=objects_of(item),
+        appliances=appliances_of(item),
+        task=task_of(item) if full and step else "",
+        previous=previous_of(item) if full else (),
+        step=step or task_of(item),
+        exchanges=(*exchange_of(item, dialogue), *exchanges),
+    )
+
+
+def alternatives(case: Case, many: int = MANY) -> tuple[str, ...]:
+    """Actions that might be meant, two to `many`: by what is open, else by what resembles what is named."""
+    found = dict.fromkeys(judge(case, many).marked)
+    for action in _others(case, next(iter(found))):
+        if len(found) >= many:
+            break
+        found.setdefault(action)
+    return tuple(found)
+
+
+def _others(case: Case, action: str) -> Iterator[str]:
+    """The action with things of the same kind, then of a wider one, then with anything else that is there."""
+    nouns = [one for one in case.nouns if one.things]
+    for alike in (_same_kind, _same_family, _anything):
+        for noun in reversed(nouns):
+            for other in case.things:
+                if other not in noun.things and alike(noun.things[0], other):
+                    yield _with(case, noun, other)
+    body = action.rstrip(". ")
+    yield from (f"{body} using the {one.name}." for one in case.things)
+    yield from (f"{body}, and wait.", f"Do not {body[:1].lower()}{body[1:]}.")
+
+
+def _with(case: Case, noun: Mention, other: Thing) -> str:
+    return f"{case.step[: noun.start]}{other.name}{case.step[noun.end :]}"
+
+
+def _same_kind(one: Thing, other: Thing) -> bool:
+    return bool(one.category) and one.category == other.category
+
+
+def _same_family(one: Thing, other: Thing) -> bool:
+    return one.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
+
+
+def _anything(one: Thing, other: Thing) -> bool:
+    return one != other

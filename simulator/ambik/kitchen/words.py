@@ -1,0 +1,85 @@
+"""Words of instructions: split with their places, and brought to one form, so that plurals are no matter."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*|[,;.:()]")
+_IRREGULAR: Final = {
+    "knives": "knife",
+    "loaves": "loaf",
+    "leaves": "leaf",
+    "halves": "half",
+    "potatoes": "potato",
+    "tomatoes": "tomato",
+    "mangoes": "mango",
+    "shelves": "shelf",
+    "cookies": "cookie",
+    "brownies": "brownie",
+    "pies": "pie",
+    "veggies": "veggie",
+    "smoothies": "smoothie",
+    "yoghurt": "yogurt",
+    "greater": "grater",
+    "olives": "olive",
+    "chives": "chive",
+    "cloves": "clove",
+    "gloves": "glove",
+    "cheeses": "cheese",
+    "slices": "slice",
+    "spices": "spice",
+    "juices": "juice",
+    "sauces": "sauce",
+    "pieces": "piece",
+    "oranges": "orange",
+    "sausages": "sausage",
+    "packages": "package",
+    "dishes": "dish",
+}
+_SIBILANT: Final = ("sses", "shes", "ches", "xes", "zes")
+
+
+class Word(NamedTuple):
+    """A word or a punctuation mark of a text.
+
+    Attributes:
+        stem: lower case, singular, without a possessive.
+        start: where it begins in the text.
+        end: where the next sign is.
+    """
+
+    stem: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[Word, ...]:
+    """The words of `text`, in order, with the marks between them."""
+    return tuple(Word(stem(one.group()), one.start(), one.end()) for one in _WORD.finditer(text))
+
+
+@lru_cache(maxsize=4096)
+def stems(text: str) -> tuple[str, ...]:
+    """The words of `text` in their one form, marks left out."""
+    return tuple(one.stem for one in words(text) if one.stem[:1].isalnum())
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """A word in lower case and singular; good enough for what stands in kitchens."""
+    lowered = word.lower().replace("’", "'")
+    if lowered in _IRREGULAR:
+        return _IRREGULAR[lowered]
+    if lowered.endswith("'s"):
+        # Chef's knives are no chefs; the name keeps its sign so that both spellings meet.
+        return lowered
+    if len(lowered) > 4 and lowered.endswith("ies"):
+        return f"{lowered[:-3]}y"
+    if lowered.endswith(_SIBILANT):
+        return lowered[:-2]
+    if len(lowered) > 3 and lowered.endswith("s") and not lowered.endswith(("ss", "us", "is")):
+        return lowered[:-1]
+    return lowered
