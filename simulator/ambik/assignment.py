@@ -28,6 +28,7 @@ from logs import LogError, LogReader
 from logs.paths import default_path
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, Task
+from simulator.ambik.options import kitchen_options
 from simulator.ambik.pairs import Pair
 from simulator.ambik.playing import ANNOTATOR, ROBOT, TASKS, USER, calibration_option
 from simulator.ambik.predicting import calibrate
@@ -298,8 +299,6 @@ def offering(
     if source == OWN and pair.options:
         options = pair.options
     elif source in (OWN, "kitchen"):
-        from simulator.ambik.options import kitchen_options
-
         options = kitchen_options(item)
     elif (options := (offers or {}).get(item.id, ())) == ():
         raise InputError(f"options: the run {source!r} has none of the item {item.id}")

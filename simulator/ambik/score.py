@@ -24,14 +24,16 @@ from typing import Any, Final
 from logs.rows import Score, Turn
 from simulator.ambik.intents import realises
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.metrics import chr_, hr, icr, ssc
+from simulator.ambik.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
-from simulator.ambik.records import Outcome
-from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.truth import expected_type
 
 VERSION: Final = "1"
+_SHOWN: Final = (
+    *((name, name) for name in ("icr", "hr", "chr", "ssc", "set_size")),
+    ("covered", "coverage"),
+)
+"""Scores, and what `outcome_rows` calls them."""
 Values = dict[str, float | None]
 
 
@@ -79,26 +81,8 @@ def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
     outcome = outcome_of(read_decision(payload, item, episode_id="", run=""), options)
     if outcome is None:
         return {}
-    settings, kind = options.settings, expected_type(outcome.decision)
-    paired = isinstance(item, PairItem)
-    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
-    shortlist = item.pair.shortlist if isinstance(item, PairItem) else ()
-    size = asked_size(outcome)
-    return {
-        "icr": icr(intent, outcome.predicted, settings.icr, settings.metrics),
-        "hr": float(hr(size)),
-        "chr": float(chr_(kind, size, settings.metrics)) if kind is not None else None,
-        "ssc": ssc(shortlist, outcome.predicted, kind, settings.metrics) if paired and kind else None,
-        "set_size": float(len(outcome.predicted)),
-        "covered": _number(outcome.covered),
-    }
-
-
-def asked_size(outcome: Outcome) -> int:
-    """The size of a set by which asking is judged; of robots that ask by other means 2 if they do, else 1."""
-    if outcome.decision.method in CONFORMAL:
-        return len(outcome.predicted)
-    return 2 if outcome.help else 1
+    (row,) = outcome_rows([outcome], options.settings)
+    return {name: None if isinstance(row.values[of], str) else float(row.values[of]) for name, of in _SHOWN}
 
 
 def logged_options(payload: Mapping[str, Any]) -> Options:

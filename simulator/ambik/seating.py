@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simulator.ambik.methods.background import NOTHING, background_of
 from simulator.ambik.players.method_robot import MethodRobot
+from simulator.ambik.players.offline import offline_robot
 from simulator.ambik.players.user import ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.errors import InputError
@@ -40,8 +41,6 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     """
     rules = Options.read(options)
     if seat == ROBOT and name in ROBOTS:
-        from simulator.ambik.players.offline import offline_robot
-
         return offline_robot(name)
     if seat == USER and name == ITEM:
         return ItemUser()

@@ -1,0 +1,132 @@
+"""The run that gives a conformal method its threshold (spec 7): played first, or there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.ambik.items import DecideItem
+from simulator.ambik.parts import shared
+from simulator.ambik.playing import DATASETS, ROBOT, Options
+from simulator.ambik.predicting import calibrate
+from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.settings import Settings
+from simulator.ambik.terms import NAMES
+from simulator.ambik.trial_log import decisions, options_of, required_run
+from simulator.errors import InputError
+
+SUFFIX: Final = "calibration"
+_LEFT: Final = ("settings", "calibration", "dialogue", "questions")
+"""Options of the test run that a calibration has none of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A calibration that can be used.
+
+    Attributes:
+        calibrated: the threshold, and what it rests on.
+        missing: items of its run that gave no decision, as aborted episodes.
+    """
+
+    calibrated: Calibrated
+    missing: int = 0
+
+
+def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a calibration run: of the test run's those that reach a prompt.
+
+    Temperature, target and all else that only makes sets of what was logged can be changed afterwards, so one
+    calibration run serves them all. Nothing has been asked yet in it, whatever the test run does.
+    """
+    settings = options.get("settings", {})
+    kept = {"settings": {"not_listed": True}} if settings.get("not_listed") else {}
+    return {**{name: value for name, value in options.items() if name not in _LEFT}, **kept}
+
+
+def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[DecideItem]) -> Ready:
+    """The threshold that a run's decisions give.
+
+    Args:
+        reader: of the log.
+        run_id: the calibration run.
+        settings: under which sets will be made.
+        tests: what will be played with it.
+
+    Raises:
+        InputError: if a test item is among its items, or it has no decisions.
+        NotInLog: if there is no such run.
+    """
+    found = decisions(reader, [run_id])
+    if not found:
+        raise InputError(f"calibration {run_id}: no episode of this run has been played to its end.")
+    _disjoint(run_id, found, tests)
+    planned = reader.run(run_id).config.get("planned", len(found))
+    return Ready(calibrated=calibrate(found, settings, run=run_id), missing=int(planned) - len(found))
+
+
+def _disjoint(run_id: str, calibrating: Sequence[Decision], tests: Sequence[DecideItem]) -> None:
+    if twice := shared(tests, [one.item for one in calibrating]):
+        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+        raise InputError(
+            f"calibration {run_id}: {twice[0]}{more} of the items to be tested belong to it; a guarantee "
+            "needs other items. Take another run, or other data."
+        )
+
+
+def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping[str, Any]) -> None:
+    """Make sure that a run given with ``--calibration`` was made as the test run will be.
+
+    Args:
+        reader: of the log.
+        run_id: the run.
+        robot: who plays the test run.
+        options: of the test run's episodes.
+
+    Raises:
+        InputError: names what is different: method, model, chooser, context, the fifth option, samples, data.
+        NotInLog: if there is no such run.
+    """
+    run = required_run(reader, run_id)
+    there, here = options_of(run), Options.read(options)
+    if there.dialogue == "after" or there.questions:
+        raise InputError(f"calibration {run_id}: questions were answered in it; it must be without dialogue.")
+    for name, before, now in (
+        ("method", there.method, here.method),
+        ("model", run.config.get("seats", {}).get(ROBOT), robot),
+        ("chooser", there.chooser, here.chooser),
+        ("context", there.context, here.context),
+        ("not_listed", there.settings.not_listed, here.settings.not_listed),
+        ("samples", there.samples, here.samples),
+        ("max_tokens", there.max_tokens, here.max_tokens),
+        ("dataset", _dataset(run), here.dataset if "dataset" in options else _dataset(run)),
+    ):
+        if before != now:
+            raise InputError(
+                f"calibration {run_id}: its {name} is {before!r}, and here it is {now!r}. Take a run that "
+                "was made alike, or leave --calibration out to have one made."
+            )
+
+
+def _dataset(run: Run) -> str:
+    return str(run.config.get("dataset", DATASETS[0]))
+
+
+def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str | None:
+    """Of several runs given with ``--calibration`` the one of this method; None if none is given.
+
+    Raises:
+        InputError: if none of them is of this method, or it does not fit (`require_fitting`).
+        NotInLog: if there is no such run.
+    """
+    if not runs:
+        return None
+    method = Options.read(options).method
+    for run_id in runs:
+        if len(runs) == 1 or options_of(required_run(reader, run_id)).method == method:
+            require_fitting(reader, run_id, robot, options)
+            return run_id
+    raise InputError(f"--calibration: none of these runs is of {NAMES[method] if method else robot}.")

@@ -1,0 +1,194 @@
+"""The runs of one command line: methods of robots; conformal ones are calibrated before (spec 7, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+
+from logs import LogReader
+from simulator.ambik.calibration import SUFFIX, calibrated_on, calibration_options, fitting
+from simulator.ambik.items import DecideItem
+from simulator.ambik.parts import Wish, calibrating_items, episode_options, test_items
+from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
+from simulator.ambik.records import Calibrated
+from simulator.ambik.room import ROOM
+from simulator.ambik.seating import ITEM
+from simulator.ambik.summary import print_summaries, summarise
+from simulator.ambik.terms import CONFORMAL, NAMES, Method
+from simulator.models import ModelOptions
+from simulator.runner.command import Wanted, play
+
+SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
+CALIBRATING: Final = {"right_before": "right"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Who plays what, and how; one run for each pair, and one more for each that is calibrated.
+
+    Attributes:
+        pairs: a robot, and its method if it is a model.
+        wish: how items are made.
+        common: options of all episodes.
+        calibrations: runs that were played already.
+        name: of the run, or what the names of several begin with; None to make names.
+    """
+
+    pairs: tuple[tuple[str, Method | None], ...]
+    log: Path
+    models: ModelOptions
+    wish: Wish = field(default_factory=Wish)
+    common: Mapping[str, Any] = field(default_factory=dict)
+    user: str = ITEM
+    chooser: str = ""
+    samples: int = 5
+    calibrations: tuple[str, ...] = ()
+    seed: int = 0
+    repeats: int = 1
+    name: str | None = None
+    concurrency: int = 8
+    workers: int | None = None
+
+    def options(self, method: Method | None) -> dict[str, Any]:
+        """Of a method's episodes."""
+        return episode_options(self.wish, self.common, method, chooser=self.chooser, samples=self.samples)
+
+
+def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+    """Play every run of an experiment and print what came of them; the names of the test runs.
+
+    Raises:
+        InputError: if an option, a name, a calibration or the data are wrong.
+        ModelError: if a model cannot be loaded.
+        typer.Exit: with status 1 if episodes failed.
+    """
+    tests = test_items(experiment.wish)
+    # What is wrong with the data or a run that was named is told before anything is played.
+    given = {pair: _given(experiment, *pair, tests) for pair in experiment.pairs}
+    calibrating: tuple[DecideItem, ...] = ()
+    if any(given[pair] is None for pair in experiment.pairs if pair[1] in CONFORMAL):
+        calibrating = calibrating_items(experiment.wish)
+    told: list[str] = []
+    for robot, method in experiment.pairs:
+        options = experiment.options(method)
+        if method in CONFORMAL:
+            source = given[robot, method] or play(
+                _calibrating(experiment, robot, method, calibrating), console
+            )
+            calibrated = _calibrated(experiment, source, tests, console)
+            options["calibration"] = calibration_option(calibrated)
+        told.append(play(_wanted(experiment, robot, method, tests, options), console))
+    with LogReader(experiment.log) as reader:
+        summaries = [summarise(reader, one) for one in told]
+    print_summaries(console, summaries)
+    console.print(f"[dim]More of it:[/dim] askback report ambik {' '.join(told)}")
+    if any("failed" in one.statuses for one in summaries):
+        console.print("What failed is not scored; the same command plays it again.")
+        raise typer.Exit(1)
+    return tuple(told)
+
+
+def _given(
+    experiment: Experiment, robot: str, method: Method | None, tests: tuple[DecideItem, ...]
+) -> str | None:
+    """The calibration run that was named for a method; checked."""
+    if method not in CONFORMAL or not experiment.calibrations:
+        return None
+    options = experiment.options(method)
+    with LogReader(experiment.log) as reader:
+        run = fitting(reader, experiment.calibrations, robot, options)
+        if run is not None:
+            calibrated_on(reader, run, Options.read(options).settings, tests)
+    return run
+
+
+def _calibrated(
+    experiment: Experiment, run: str, tests: tuple[DecideItem, ...], console: Console
+) -> Calibrated:
+    """The threshold of a calibration run; told.
+
+    Raises:
+        typer.Exit: with status 1 if episodes of it failed: they must be played first.
+    """
+    settings = Options.read(experiment.common).settings
+    with LogReader(experiment.log) as reader:
+        failed = sum(one.status == "failed" for one in reader.endings(run).values())
+        ended = len(reader.episodes(run, latest=True, status="failed")) if failed else 0
+        if ended:
+            console.print(
+                f"{ended} episodes of the calibration {run} failed, so there is no threshold yet; the same "
+                "command plays them again."
+            )
+            raise typer.Exit(1)
+        ready = calibrated_on(reader, run, settings, tests)
+    found = ready.calibrated
+    less = f", {ready.missing} aborted" if ready.missing else ""
+    console.print(f"[dim]threshold[/dim] {found.q_hat:.4f} [dim]of {found.n} items of[/dim] {run}{less}")
+    return found
+
+
+def _calibrating(
+    experiment: Experiment, robot: str, method: Method | None, items: tuple[DecideItem, ...]
+) -> Wanted:
+    options = calibration_options(experiment.options(method))
+    name = _run_name(experiment, robot, method)
+    return replace(
+        _wanted(experiment, robot, method, items, options),
+        seats={ROBOT: robot, USER: ITEM},
+        repeats=1,
+        name=None if name is None else f"{name}-{SUFFIX}",
+        label=f"{method}-{SUFFIX}",
+        title=f"{SUFFIX}, {_title(method)}",
+        shown=CALIBRATING,
+    )
+
+
+def _wanted(
+    experiment: Experiment,
+    robot: str,
+    method: Method | None,
+    items: tuple[DecideItem, ...],
+    options: Mapping[str, Any],
+) -> Wanted:
+    return Wanted(
+        room=ROOM,
+        seats={ROBOT: robot, USER: experiment.user},
+        items=items,
+        options=options,
+        models=experiment.models,
+        config={
+            "data": experiment.wish.data,
+            "dataset": experiment.wish.dataset,
+            "software_version": version("askback"),
+        },
+        seed=experiment.seed,
+        repeats=experiment.repeats,
+        name=_run_name(experiment, robot, method),
+        label=method or "",
+        concurrency=experiment.concurrency,
+        workers=experiment.workers,
+        log=experiment.log,
+        title=f"test, {_title(method)}" if method else "episodes",
+        shown=SHOWN,
+    )
+
+
+def _title(method: Method | None) -> str:
+    return NAMES[method] if method else ""
+
+
+def _run_name(experiment: Experiment, robot: str, method: Method | None) -> str | None:
+    """The name given, with who and what added where there are several; None to make one."""
+    if experiment.name is None:
+        return None
+    robots = {name for name, _ in experiment.pairs}
+    methods = {each for _, each in experiment.pairs}
+    who = robot.rpartition("/")[2].replace(":", "-") if len(robots) > 1 else ""
+    what = method or "" if len(methods) > 1 else ""
+    return "-".join(filter(None, (experiment.name, who, what)))

@@ -1,0 +1,232 @@
+"""What `askback run ambik` plays: items for tests and for calibration, and who can play which method."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from simulator.ambik.checks import Announced, refusal
+from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
+from simulator.ambik.items import DecideItem, PairItem, ScenarioItem
+from simulator.ambik.pairs import Pair
+from simulator.ambik.playing import Dataset
+from simulator.ambik.prepare import calibration_items, pair_items, scenario_items
+from simulator.ambik.seating import ITEM
+from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Ambiguity, Member, Method, Part
+from simulator.errors import InputError
+from simulator.models import Capabilities, ModelOptions, load_model
+
+_IN_PROCESS: Final = ("transformers/", "local/")
+_ALL: Final = Capabilities(logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True)
+"""What models in this process can do; their weights are not loaded to find out."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """How items are made.
+
+    Attributes:
+        data: ``builtin``, the name of registered data, or a path.
+        dataset: pairs of AmbiK, or scenarios of KnowNo.
+        members: of pairs.
+        types: of pairs, or of scenarios; none: all.
+        limit: pairs or scenarios of the test part at most, spread evenly.
+        calibrating: of the calibration part at most, likewise.
+    """
+
+    data: str = BUILTIN
+    dataset: Dataset = "ambik"
+    members: tuple[Member, ...] = MEMBERS
+    types: tuple[str, ...] = ()
+    limit: int | None = None
+    calibrating: int | None = None
+
+
+def is_model(name: str) -> bool:
+    """Whether a robot is a language model, which plays a method."""
+    return name.startswith("offline/script") or not name.startswith(("script:", "offline/"))
+
+
+def test_items(wish: Wish) -> tuple[DecideItem, ...]:
+    """The items of the test part.
+
+    Raises:
+        InputError: if there are none, or the data are faulty.
+    """
+    if wish.dataset == "knowno":
+        return _scenarios(wish, "test", wish.limit)
+    wanted = wish.types or AMBIGUITIES
+    pairs = [pair for pair in load_pairs(wish.data, "test") if pair.type in wanted]
+    if not pairs:
+        raise InputError(f"data {wish.data!r} have no pairs of the types {', '.join(wanted)} for tests.")
+    return pair_items(spread(pairs, wish.limit), members=wish.members)
+
+
+def calibrating_items(wish: Wish) -> tuple[DecideItem, ...]:
+    """The items of the calibration part, of all types: a threshold is of all of them together.
+
+    Raises:
+        InputError: if there are none, or the data are faulty.
+    """
+    if wish.dataset == "knowno":
+        return _scenarios(replace(wish, types=()), "calibration", wish.calibrating)
+    return calibration_items(spread(load_pairs(wish.data, "calibration"), wish.calibrating))
+
+
+def _scenarios(wish: Wish, part: Part, limit: int | None) -> tuple[ScenarioItem, ...]:
+    items = [one for one in scenario_items(load_scenarios(wish.data)) if one.part == part]
+    wanted = [one for one in items if not wish.types or one.type in wish.types]
+    if not wanted:
+        raise InputError(f"data {wish.data!r} have no scenarios for {part} of these types.")
+    return tuple(spread(wanted, limit))
+
+
+def spread(some: Sequence[T], limit: int | None) -> tuple[T, ...]:
+    """At most so many of `some`, evenly."""
+    if limit is None or limit >= len(some):
+        return tuple(some)
+    return tuple(some[place * len(some) // limit] for place in range(limit))
+
+
+def shared(tests: Sequence[DecideItem], calibrating: Sequence[DecideItem]) -> tuple[str, ...]:
+    """Ids of test items that calibration items are about, too: by either member of a pair."""
+    known = {_task(one) for one in calibrating}
+    return tuple(one.id for one in tests if _task(one) in known)
+
+
+def _task(item: DecideItem) -> tuple[str, str]:
+    if isinstance(item, PairItem):
+        return _told(item.pair)
+    return item.scenario.scene, item.scenario.task
+
+
+def _told(pair: Pair) -> tuple[str, str]:
+    return pair.scene, pair.ambiguous
+
+
+def read_types(text: str | None, dataset: Dataset) -> tuple[str, ...]:
+    """``preferences,safety`` as types, each once; none for all.
+
+    Raises:
+        InputError: if it names one that AmbiK has not.
+    """
+    if not text:
+        return ()
+    words = tuple(dict.fromkeys(word.strip().replace("-", "_") for word in text.split(",")))
+    known: Sequence[Ambiguity] = AMBIGUITIES
+    if dataset == "ambik" and (strange := [word for word in words if word not in known]):
+        raise InputError(f"--types {strange[0]!r}: known are {', '.join(known)}.")
+    return words
+
+
+def read_methods(text: str) -> tuple[tuple[Method, ...], bool]:
+    """``knowno,lap`` or ``all`` as methods, each once, and whether all were meant.
+
+    Raises:
+        InputError: if it names one that there is not.
+    """
+    words = [word.strip().lower() for word in text.split(",")]
+    for word in words:
+        if word not in (*METHODS, "all"):
+            raise InputError(f"--method {word!r}: known are {', '.join(METHODS)} and all.")
+    everything = "all" in words
+    return tuple(one for one in METHODS if everything or one in words), everything
+
+
+def playable(
+    robots: Sequence[str],
+    methods: Sequence[Method],
+    chooser: str,
+    samples: int,
+    models: ModelOptions,
+    *,
+    everything: bool,
+) -> tuple[tuple[tuple[str, Method | None], ...], Mapping[str, list[str]]]:
+    """Who plays what, before anything is played; built-in robots and scripts play no method.
+
+    Args:
+        robots: by name.
+        methods: that models are to play.
+        chooser: by name; empty: the robot itself.
+        samples: draws of LofreeCP.
+        models: how language models are reached.
+        everything: whether the methods were not named one by one: what cannot be played is left out then.
+
+    Returns:
+        Robots with their methods; and why methods were left out -> which.
+
+    Raises:
+        InputError: if a model cannot play a method that was named, or a name means nothing.
+        ModelError: if a model's key or an extra is missing.
+    """
+    found: list[tuple[str, Method | None]] = []
+    left_out: dict[str, list[str]] = {}
+    chooses = announced(chooser, models) if chooser and any(map(is_model, robots)) else None
+    for robot in robots:
+        if not is_model(robot):
+            found.append((robot, None))
+            continue
+        generates = announced(robot, models)
+        for method in methods:
+            why = refusal(method, generates, chooses, samples=samples)
+            if why and not everything:
+                raise InputError(f"--method {method}: {why}.")
+            if why:
+                left_out.setdefault(why, []).append(method)
+            else:
+                found.append((robot, method))
+    if not found:
+        raise InputError(f"nothing is left to be played: {'; '.join(left_out)}.")
+    return tuple(found), left_out
+
+
+def announced(name: str, models: ModelOptions) -> Announced:
+    """What is known of a model before a run.
+
+    Raises:
+        InputError: if the name means nothing.
+        ModelError: if a key or an extra that the model needs is missing; says what to do.
+    """
+    if name.startswith(_IN_PROCESS):
+        return Announced(name, _ALL)
+    model = load_model(name, models)
+    asyncio.run(model.close())
+    ignored: frozenset[str] = getattr(model, "ignored", frozenset())
+    return Announced(name, model.capabilities, ignored)
+
+
+def require_user(name: str, models: ModelOptions) -> None:
+    """Make sure that somebody of that name can be the user.
+
+    Raises:
+        InputError: if the name means nothing.
+        ModelError: if a key or an extra is missing.
+    """
+    if name != ITEM and not name.startswith("script:"):
+        if name.startswith("offline/") and not name.startswith("offline/script"):
+            raise InputError(f"--user {name}: built in is {ITEM}.")
+        announced(name, models)
+
+
+def episode_options(
+    wish: Wish, common: Mapping[str, Any], method: Method | None, *, chooser: str, samples: int
+) -> dict[str, Any]:
+    """The options of an episode: of all that can be said, what concerns its method.
+
+    Others would give runs that are the same different names.
+    """
+    options = dict(common)
+    if method is None:
+        return {name: options[name] for name in options if name not in ("max_tokens", "similarity")}
+    options["method"] = method
+    similar = options.pop("similarity", "")
+    if chooser and method in ("knowno", "lap", "binary"):
+        options["chooser"] = chooser
+    if method == "lofreecp":
+        options |= {"samples": samples, **({"similarity": similar} if similar else {})}
+    if method in ("lap", "lofreecp"):
+        options |= {"data": wish.data, "dataset": wish.dataset}
+    return options

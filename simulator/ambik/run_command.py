@@ -1,0 +1,219 @@
+"""`askback run ambik`, and AmbiK's part of `askback score` (spec 5, 7, 8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.ambik.data import BUILTIN
+from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.parts import (
+    Wish,
+    playable,
+    read_methods,
+    read_types,
+    require_user,
+)
+from simulator.ambik.playing import ROBOT, USER, Dataset, Options, settings_option
+from simulator.ambik.seating import ITEM, SEATED
+from simulator.ambik.settings import (
+    DEFAULT,
+    CalibrationTruth,
+    CpRule,
+    IcrRule,
+    Metrics,
+    Quantile,
+    Settings,
+    Tokens,
+)
+from simulator.ambik.summary import print_summaries, score_run, summarise, summary_json
+from simulator.ambik.terms import MEMBERS, Context, Dialogue
+from simulator.runner.command import (
+    BaseUrlOption,
+    BudgetOption,
+    CacheOption,
+    ConcurrencyOption,
+    PricesOption,
+    RepeatOption,
+    RunOption,
+    SeedOption,
+    WorkersOption,
+    model_options,
+)
+from simulator.runner.scoring import scored_again
+
+Members = Literal["both", "ambiguous", "clear"]
+
+
+def run_ambik(
+    method: Annotated[
+        str,
+        typer.Option(
+            help="what models play: knowno, lap, lofreecp, binary, nohelp (comma list), or all that they can"
+        ),
+    ] = "all",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help=f"the robot (several: give it again): {SEATED[ROBOT]}; default: offline/kitchen"),
+    ] = None,
+    chooser: Annotated[
+        str, typer.Option(help="a model that chooses and judges; default: the robot itself")
+    ] = "",
+    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    dataset: Annotated[Dataset, typer.Option(help="pairs of AmbiK, or scenarios of KnowNo")] = "ambik",
+    context: Annotated[Context, typer.Option(help="what the prompt has of the plan")] = "full_plan",
+    member: Annotated[Members, typer.Option(help="of the pairs")] = "both",
+    dialogue: Annotated[
+        Dialogue, typer.Option(help="after: the data's question and answer stand in the ambiguous task")
+    ] = "before",
+    questions: Annotated[
+        int, typer.Option(min=0, help="that are answered; 0: the robot decides once, as in the paper")
+    ] = 0,
+    user: Annotated[str, typer.Option(help=f"who answers: {SEATED[USER]}")] = ITEM,
+    types: Annotated[str | None, typer.Option(help="of the pairs or scenarios, such as preferences")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="pairs, spread over the data")] = None,
+    calibration: Annotated[
+        list[str] | None,
+        typer.Option(help="a run that was played already (one per method: give it again); default: play one"),
+    ] = None,
+    calibration_limit: Annotated[
+        int | None, typer.Option(min=1, help="items to calibrate on, spread over the data")
+    ] = None,
+    target_success: Annotated[float, typer.Option(help="1 - epsilon")] = DEFAULT.target_success,
+    temperature: Annotated[float, typer.Option(help="KnowNo, LAP: of the softmax")] = DEFAULT.temperature,
+    tokens: Annotated[Tokens, typer.Option(help="KnowNo, LAP: which tokens count")] = DEFAULT.tokens,
+    quantile: Annotated[Quantile, typer.Option(help="how the threshold is taken")] = DEFAULT.quantile,
+    cp_rule: Annotated[CpRule, typer.Option(help="reference: as the published code")] = DEFAULT.cp_rule,
+    not_listed: Annotated[
+        bool | None,
+        typer.Option(
+            "--not-listed/--no-not-listed",
+            help="a fifth option that none is right; default: with KnowNo's data",
+        ),
+    ] = None,
+    help_rule: Annotated[
+        Literal["size", "original"],
+        typer.Option(help="original: asks also of empty sets and the fifth option"),
+    ] = DEFAULT.help,
+    calibration_truth: Annotated[
+        CalibrationTruth, typer.Option(help="what is right for pairs used in their clear form")
+    ] = DEFAULT.calibration_truth,
+    renormalise: Annotated[
+        bool, typer.Option("--renormalise", help="LAP: scores add up to 1 again")
+    ] = DEFAULT.renormalise,
+    entropy_weight: Annotated[float, typer.Option(help="LofreeCP: lambda 1")] = DEFAULT.entropy_weight,
+    similarity_weight: Annotated[float, typer.Option(help="LofreeCP: lambda 2")] = DEFAULT.similarity_weight,
+    similarity: Annotated[str, typer.Option(help="LofreeCP: a folder with an encoder; default: TF-IDF")] = "",
+    samples: Annotated[int, typer.Option(min=1, help="LofreeCP: times that options are written")] = 5,
+    max_tokens: Annotated[int, typer.Option(min=1, help="of what a model writes")] = 256,
+    icr: Annotated[IcrRule, typer.Option(help="how intent coverage reads a set")] = DEFAULT.icr,
+    metrics: Annotated[Metrics, typer.Option(help="edge cases as in the paper, or as published")] = "paper",
+    together: Annotated[
+        int, typer.Option(min=1, help="local models: answers written at a time; faster, near-ties may differ")
+    ] = 1,
+    repeat: RepeatOption = 1,
+    seed: SeedOption = 0,
+    concurrency: ConcurrencyOption = 8,
+    workers: WorkersOption = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
+    cache: CacheOption = True,
+    prices: PricesOption = None,
+    run: RunOption = None,
+    log: LogOption = None,
+) -> None:
+    """Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run.
+
+    Conformal methods are calibrated first, in a run of their own, on the calibration part of the data. The
+    same command again continues where it stopped.
+    """
+    path, console = log or default_path(), Console()
+    settings = Settings(
+        target_success=target_success,
+        temperature=temperature,
+        tokens=tokens,
+        quantile=quantile,
+        cp_rule=cp_rule,
+        not_listed=dataset == "knowno" if not_listed is None else not_listed,
+        help=help_rule,
+        calibration_truth=calibration_truth,
+        renormalise=renormalise,
+        entropy_weight=entropy_weight,
+        similarity_weight=similarity_weight,
+        icr=icr,
+        metrics=metrics,
+    )
+    wish = Wish(
+        data=data,
+        dataset=dataset,
+        members=MEMBERS if member == "both" else (member,),
+        types=read_types(types, dataset),
+        limit=limit,
+        calibrating=calibration_limit,
+    )
+    common = {
+        "task": "decide",
+        "context": context,
+        "dialogue": dialogue,
+        "questions": questions,
+        "max_tokens": max_tokens,
+        "similarity": similarity,
+        "settings": settings_option(settings),
+    }
+    Options.read(common)
+    models = replace(
+        model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices), together=together
+    )
+    methods, everything = read_methods(method)
+    robots = list(dict.fromkeys(model or ["offline/kitchen"]))
+    require_user(user, models)
+    pairs, left_out = playable(robots, methods, chooser, samples, models, everything=everything)
+    for why, what in left_out.items():
+        console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
+    play_all(
+        Experiment(
+            pairs=pairs,
+            wish=wish,
+            common=common,
+            user=user,
+            chooser=chooser,
+            samples=samples,
+            calibrations=tuple(dict.fromkeys(calibration or ())),
+            models=models,
+            log=path,
+            seed=seed,
+            repeats=repeat,
+            name=run,
+            concurrency=max(concurrency, together),
+            workers=workers,
+        ),
+        console,
+    )
+
+
+def score_command(
+    run: str,
+    judge: str | None,
+    base_url: str | None,
+    budget: float | None,
+    as_json: bool,
+    log: Path | None,
+) -> None:
+    """Score a run again from its logged turns; the new scores are appended to the log.
+
+    Raises:
+        InputError: if a judge is named.
+    """
+    console = Console()
+    with scored_again(run, judge, base_url, budget, log, score_run) as reader:
+        found = summarise(reader, run)
+    if as_json:
+        console.print_json(data=summary_json(found))
+    else:
+        print_summaries(console, [found])

@@ -1,0 +1,265 @@
+"""What `askback run ambik` and `askback score` print of a run: help, metrics, coverage, and the exchange."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from logs import LogReader
+from logs.query import ModelUsage
+from logs.rows import Score
+from simulator.ambik.coverage import CoverageReport, coverage_report
+from simulator.ambik.measures import Measure, Measures, TypeMeasures, measures
+from simulator.ambik.outcome_rows import cluster_of
+from simulator.ambik.payloads import outcome_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
+from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
+from simulator.ambik.room import ROOM
+from simulator.ambik.score import is_right
+from simulator.ambik.terms import NAMES
+from simulator.ambik.trial_log import (
+    calibration_of,
+    decisions,
+    exchanges,
+    options_of,
+    played_of,
+    required_run,
+)
+from simulator.stats import Interval, cluster_bootstrap
+
+Measured = Mapping[str, Interval | None]
+_TYPES: Final[Mapping[str, str]] = {
+    "all": "all",
+    "unambiguous_direct": "clear",
+    "preferences": "preferences",
+    "common_sense_knowledge": "common sense",
+    "safety": "safety",
+}
+_ROWS: Final[Mapping[str, Callable[[TypeMeasures], Measure]]] = {
+    "help rate": lambda one: one.hr,
+    "CHR": lambda one: one.chr,
+    "ICR": lambda one: one.icr,
+    "SSC": lambda one: one.ssc,
+    "coverage": lambda one: one.coverage,
+    "set size": lambda one: one.set_size,
+    "empty sets": lambda one: one.empty,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in numbers.
+
+    Attributes:
+        who: sits in the robot's seat, or the annotator's.
+        method: what it plays, in words; empty where it plays none.
+        statuses: episodes by how they ended.
+        failures: why episodes failed or were aborted, and how many did.
+        measures: of the first decisions; None while a method is being calibrated, and of annotators.
+        exchange: shares before and after what was answered; empty where nobody answers.
+        calibration: of conformal methods: the threshold, what it promised and what came of it.
+        forms: of annotators: how many there are.
+        usage: what the models took.
+    """
+
+    run: str
+    who: str
+    method: str
+    statuses: Mapping[str, int]
+    failures: Mapping[str, int]
+    measures: Measures | None
+    exchange: Measured
+    calibration: CoverageReport | None
+    forms: int
+    usage: tuple[ModelUsage, ...]
+
+
+def summarise(reader: LogReader, run_id: str) -> RunSummary:
+    """A run in numbers, out of its turns. People who have withdrawn do not count.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+        NotInLog: if there is no such run.
+    """
+    run = required_run(reader, run_id)
+    options, gone = options_of(run), reader.erased_participants()
+    every = reader.endings(run_id)
+    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
+    endings = [every[id] for id in episodes if id in every]
+    seats = run.config.get("seats", {})
+    outcomes = outcomes_of(decisions(reader, [run_id]), options)
+    calibrated = calibration_of(reader, run_id)
+    return RunSummary(
+        run=run_id,
+        who=str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person"),
+        method=NAMES[options.method] if options.method else "",
+        statuses=dict(sorted(Counter(one.status for one in endings).items())),
+        failures=Counter(one.message for one in endings if one.status in ("failed", "aborted")),
+        measures=measures(outcomes, options.settings) if outcomes else None,
+        exchange=exchange_measures(exchanges(reader, [run_id])),
+        calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
+        forms=sum(len(one.of("annotate")) for one in played_of(reader, [run_id])),
+        usage=tuple(reader.usage(run_id)),
+    )
+
+
+def outcomes_of(found: Iterable[Decision], options: Options) -> tuple[Outcome, ...]:
+    """Decisions with their sets; none while their method is being calibrated."""
+    return tuple(one for one in (outcome_of(decision, options) for decision in found) if one is not None)
+
+
+def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Options) -> CoverageReport | None:
+    """What a threshold promised and what came of it; None where what it rests on is not in the log.
+
+    The published code's rule promises nothing, so it has no report either.
+    """
+    if len(calibrated.nonconformities) != calibrated.n or options.settings.cp_rule != "split":
+        return None
+    return coverage_report(
+        calibrated.nonconformities,
+        str(calibrated.epsilon),
+        covered=[one.covered for one in outcomes],
+        sizes=[len(one.predicted) for one in outcomes],
+        without=calibrated.without,
+        quantile=options.settings.quantile,
+    )
+
+
+def exchange_measures(found: Sequence[Exchange]) -> Measured:
+    """Shares of episodes in which somebody could ask; intervals are resampled over pairs."""
+    if not found:
+        return {}
+    rows: dict[str, list[tuple[str, float]]] = {
+        name: []
+        for name in ("asked when needed", "asked when not needed", "right before", "right after", "questions")
+    }
+    for one in found:
+        item, pair = one.before.item, cluster_of(one.before.item)
+        needed = needs_question(item, one.before.dialogue)
+        if needed is not None:
+            rows["asked when needed" if needed else "asked when not needed"].append(
+                (pair, float(bool(one.before.asked)))
+            )
+        for name, which in (("right before", one.before), ("right after", one.after)):
+            right = is_right(item, "" if which is one.after and which.asked else which.action)
+            if right is not None:
+                rows[name].append((pair, float(right)))
+        rows["questions"].append((pair, float(len(one.questions))))
+    return {name: _mean(some) for name, some in rows.items()}
+
+
+def _mean(rows: Sequence[tuple[str, float]]) -> Interval | None:
+    return cluster_bootstrap([value for _, value in rows], [pair for pair, _ in rows]) if rows else None
+
+
+def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
+    """The scores of every ended episode of a run, from its logged turns.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+    """
+    played = played_of(reader, [run_id])
+    return tuple(score for one in played for score in ROOM.score(one.item, one.turns, ()))
+
+
+def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
+    """A table for each run, its threshold, what failed, and what the models took."""
+    for one in summaries:
+        title = " · ".join(filter(None, (one.method, one.who, one.run)))
+        if one.measures is not None:
+            console.print(_table(title, one.measures))
+            for line in _lines(one, one.measures):
+                console.print(f"  {line}", highlight=False)
+        elif one.forms:
+            console.print(f"{title}: {one.forms} forms")
+        for reason, count in one.failures.items():
+            console.print(Text.assemble((f"{one.run}: {count} not scored: ", "red"), reason))
+        for used in one.usage:
+            cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
+            console.print(
+                f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]"
+            )
+
+
+def _table(title: str, found: Measures) -> Table:
+    table = Table(box=SIMPLE, title=Text(title), title_justify="left")
+    table.add_column("", no_wrap=True)
+    kinds = (found.overall, *found.types)
+    for one in kinds:
+        name = _TYPES.get(one.type, one.type)
+        table.add_column(f"{name}\n{one.tasks} tasks", justify="right", no_wrap=True)
+    for name, of in _ROWS.items():
+        table.add_row(name, *(_cell(of(one)) for one in kinds))
+    return table
+
+
+def _cell(found: Measure) -> str:
+    if found.interval is None:
+        return "—"
+    less = f"\nn {found.n}" if found.left_out else ""
+    return f"{_told(found.interval)}{less}"
+
+
+def _told(found: Interval | None) -> str:
+    return (
+        "—" if found is None else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]".replace("[", "\\[")
+    )
+
+
+def _lines(one: RunSummary, found: Measures) -> list[str]:
+    """What is told below a run's table."""
+    lines = [
+        f"AmbDif {_told(found.ambdif.interval)} ({found.ambdif.n} pairs); to ask or not: right "
+        f"{_told(found.accuracy.interval)}, CHR over types {_told(found.macro_chr)}"
+    ]
+    if found.fillers:
+        lines.append(f"{found.fillers} fillers (do nothing) in sets, left out")
+    if found.flags:
+        lines.append(", ".join(f"{name} {count}" for name, count in found.flags.items()))
+    if (report := one.calibration) is not None:
+        lines.append(
+            f"threshold {report.q_hat:.4f}: the {report.rank}th of {report.n} at epsilon {report.epsilon:g}; "
+            f"coverage {_told(report.coverage)}, predicted range {report.promised.low:.2f} to "
+            f"{report.promised.high:.2f}"
+        )
+        lines.extend(
+            (
+                *(f"[yellow]{warning}[/yellow]" for warning in report.warnings),
+                f"[dim]{report.statement}[/dim]",
+            )
+        )
+    if one.exchange:
+        lines.append("; ".join(f"{name} {_told(value)}" for name, value in one.exchange.items()))
+    return lines
+
+
+def summary_json(summary: RunSummary) -> dict[str, Any]:
+    """The summary as plain JSON; infinite numbers are texts."""
+    return {
+        "run": summary.run,
+        "robot": summary.who,
+        "method": summary.method,
+        "statuses": dict(summary.statuses),
+        "failures": dict(summary.failures),
+        "measures": None if summary.measures is None else _plain(asdict(summary.measures)),
+        "exchange": {name: None if one is None else one._asdict() for name, one in summary.exchange.items()},
+        "calibration": None if summary.calibration is None else _plain(asdict(summary.calibration)),
+        "forms": summary.forms,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return plain_number(value) if isinstance(value, float) else value
