@@ -88,7 +88,7 @@ def card_of(
         open=left > 0,
         places_left=left,
         minutes=study.pay.minutes if study.pay else 0.0,
-        pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay else "",
+        pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",
         languages=languages,
         texts=study.texts,
         sets=study.sets_per_participant,

@@ -31,6 +31,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
     StringConstraints,
@@ -58,12 +59,12 @@ class Pay(_Part):
     """What a participant is paid for one set.
 
     Attributes:
-        amount: in units of `currency`.
+        amount: in units of `currency`; 0: nothing, but `minutes` are told all the same.
         currency: three letters, ISO 4217.
         minutes: how long a set is said to take.
     """
 
-    amount: PositiveFloat
+    amount: NonNegativeFloat
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
     minutes: PositiveFloat
 

@@ -68,7 +68,7 @@ def test_the_hash_is_of_what_the_file_says(write: Write) -> None:
         ("seat: robot\n", "", 1, "key 'seat' is missing"),
         ("seat: robot", "seats: robot", 4, "unknown key 'seats'; did you mean 'seat'?"),
         ("minutes: 10", "minute: 10", 8, "unknown key 'pay.minute'; did you mean 'minutes'?"),
-        ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than 0"),
+        ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than or equal to 0"),
         ("location: 5", "location: some", 7, "participants: must be a whole number from 1, or one for each"),
         ("location: 5", "place: 5", 1, "participants: place is not among the conditions"),
         ("seed: 7", "judgments_per_item: 9", 1, "give either participants or judgments_per_item"),
