@@ -24,6 +24,8 @@ from simulator.models.base import Role as Speaker
 Dataset = Literal["ambik", "knowno"]
 TURNS: Final[Mapping[str, str]] = {"en": "\nScene:", "zh": "\n场景"}
 """By language: how the user's turn begins, before which a model that continues a text must stop."""
+THOUGHTS: Final = 4096
+"""Tokens for models that take no temperature: they think before they write, and it counts."""
 _MARK: Final = re.compile(r"^<<<(user|assistant)>>>$", re.MULTILINE)
 
 
@@ -139,8 +141,10 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
     Args:
         model: who is asked.
         asked: the prompt.
-        settings: further fields of the request.
+        settings: further fields of the request, ``max_tokens`` among them.
     """
+    if "temperature" in getattr(model, "ignored", ()):
+        settings["max_tokens"] = max(settings["max_tokens"], THOUGHTS)
     # The convention of all rooms: a backend that can follow no schema, but continue texts, knows no chats.
     if model.capabilities.plain and not model.capabilities.schema:
         text = (Message("user", asked.text + "\n"),)

@@ -179,13 +179,24 @@ def test_chats_and_plain_texts(pair_item):
     chat = request_for(ScriptModel(str), asked, max_tokens=3, purpose="p")
     assert (chat.messages, chat.shared, chat.plain) == (asked.messages, asked.shared, False)
     assert (chat.max_tokens, chat.purpose, chat.prompt_version) == (3, "p", asked.version)
-    plain = request_for(ScriptModel(str, capabilities=Capabilities(schema=False, plain=True)), asked)
+    plain = request_for(
+        ScriptModel(str, capabilities=Capabilities(schema=False, plain=True)), asked, max_tokens=9
+    )
     assert plain.plain
     assert plain.shared == 0
     (message,) = plain.messages
     assert message == Message("user", asked.text + "\n")
     assert "Certain or Uncertain:\nUncertain\n\nScene: " in message.content
     assert message.content.endswith("Certain or Uncertain:\n")
+
+
+def test_models_that_think_have_room_for_it(pair_item):
+    thinks = ScriptModel(str)
+    thinks.ignored = frozenset({"temperature"})
+    asked = made("certainty", pair_item)
+    assert request_for(thinks, asked, max_tokens=8).max_tokens == 4096
+    assert request_for(thinks, asked, max_tokens=9000).max_tokens == 9000
+    assert request_for(ScriptModel(str), asked, max_tokens=8).max_tokens == 8
 
 
 def test_scenarios_have_no_plan(scenario_item: ScenarioItem):

@@ -1,0 +1,47 @@
+"""The five methods with the model that comes in a wheel: real texts, real probabilities."""
+
+import importlib.util
+import math
+
+import pytest
+
+from simulator.ambik.methods import MethodOptions, decide
+from simulator.ambik.methods.background import background
+from simulator.ambik.prompts import case_of
+from simulator.models import ModelOptions, load_model, shipped
+from simulator.models.shipped import SHIPPED
+
+
+@pytest.fixture
+def local(tmp_path, monkeypatch):
+    """The model, out of the user's own folder of it where there is one; unpacked for the test otherwise."""
+    weights = shipped._weights(SHIPPED["smollm2"])
+    needed = [name for name in shipped._NEEDED if importlib.util.find_spec(name) is None]
+    if weights is None or needed:
+        pytest.skip(f"no local/smollm2 here: {SHIPPED['smollm2'].install}")
+    own = shipped.home() / "models"
+    if shipped._is_unpacked(own / "smollm2", shipped._digest(weights)):
+        (tmp_path / "models").symlink_to(own)
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
+    return load_model("local/smollm2", ModelOptions(device="cpu", threads=1))
+
+
+@pytest.mark.slow
+async def test_a_small_model_plays_every_method(local, pair_item):
+    options = MethodOptions(samples=2, seed=1, background=background([pair_item.pair]))
+    found = {
+        method: await decide(method, case_of(pair_item), local, options=options)
+        for method in ("knowno", "lap", "lofreecp", "binary", "nohelp")
+    }
+    knowno, lap = found["knowno"], found["lap"]
+    assert len(set(knowno.options.values())) > 1
+    assert "no_letter" not in knowno.flags
+    assert len(knowno.tokens) == 5
+    assert sum(math.exp(logprob) for _, logprob in knowno.tokens) <= 1 + 1e-5
+    assert (lap.options, lap.tokens) == (knowno.options, knowno.tokens)
+    shares = [one.prompt for one in lap.affordance.values()]
+    assert shares and all(share is not None and 0 < share < 1 for share in shares)
+    assert found["lofreecp"].draws == sum(found["lofreecp"].samples.values()) == 8
+    assert found["binary"].certainty in ("certain", "uncertain")
+    assert found["nohelp"].action == found["binary"].action
+    await local.close()

@@ -1,0 +1,203 @@
+"""Methods in the robot's seat, and users: what they say to a view."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik.methods.background import background
+from simulator.ambik.payloads import read_decision
+from simulator.ambik.players.knows import RobotKnows, UserKnows
+from simulator.ambik.players.method_robot import MethodRobot
+from simulator.ambik.players.user import ItemUser, ModelUser
+from simulator.ambik.playing import blinded
+from simulator.ambik.predicting import outcome
+from simulator.ambik.records import Calibrated
+from simulator.ambik.settings import Settings
+from simulator.ambik.terms import METHODS
+from simulator.errors import SeatError
+from simulator.seats import View
+
+WIDE = {"q_hat": "inf", "n": 3, "epsilon": 0.2, "rank": 4}
+NARROW = {"q_hat": 0.62, "n": 20, "epsilon": 0.2, "rank": 17}
+
+
+def view_of(task, seat="robot", **options) -> View:
+    return View(
+        episode_id="e", seat=seat, number=2, language="en", lines=(), task=task, seed=4, options=options
+    )
+
+
+def told(item, exchanges=(), *, may_ask=True, dialogue="before"):
+    return RobotKnows(item=blinded(item, dialogue), exchanges=exchanges, may_ask=may_ask)
+
+
+@pytest.fixture
+def says(four, letters):
+    return {
+        "generate": four,
+        "generate_one": "Put green tea into the blue mug.",
+        "choose": letters,
+        "afford": (("True", -0.1), ("False", -3.0)),
+        "certainty": "Uncertain",
+        "ask": 'Question: "Which tea shall I take?"',
+        "answer": "Your answer: Take the green tea.\nAnd hurry.",
+    }
+
+
+class TestRobot:
+    async def test_it_asks_where_the_set_has_several(self, scripted, says, pair_item):
+        model = scripted(says)
+        view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1)
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text == "Which tea shall I take?"
+        assert reply.move["decision"]["question"] == reply.text
+        assert [role for role, _ in reply.move["decision"]["prompts"]] == ["generate", "choose", "ask"]
+        asked = model.asked[-1].messages[-1].content
+        assert "What may be meant:\n- Put green tea into the blue mug.\n- Put black tea" in asked
+        assert reply.trace["help"] is True
+
+    async def test_it_acts_where_one_is_left(self, scripted, says, pair_item):
+        model = scripted(says)
+        view = view_of(told(pair_item), method="knowno", calibration=NARROW, questions=1)
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text == "Put green tea into the blue mug."
+        assert reply.move["decision"]["question"] == ""
+        assert reply.trace == {"flags": [], "set": ["Put green tea into the blue mug."], "help": False}
+
+    async def test_nobody_is_asked_where_nobody_answers(self, scripted, says, pair_item):
+        model = scripted(says)
+        view = view_of(told(pair_item, may_ask=False), method="knowno", calibration=WIDE)
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text == "Put green tea into the blue mug."
+        assert reply.trace["help"] is True
+        assert "robot.ask" not in model.roles()
+
+    async def test_what_it_was_told_is_in_every_prompt_of_the_next_decision(self, scripted, says, pair_item):
+        model = scripted(says)
+        knows = told(pair_item, (("Which tea?", "The green one."),), may_ask=False)
+        await MethodRobot(model.model).reply(view_of(knows, method="knowno", calibration=WIDE, questions=1))
+        for request in model.asked:
+            assert "You asked: Which tea?\nYou were told: The green one." in request.messages[-1].content
+
+    async def test_while_it_is_calibrated_nothing_is_asked(self, scripted, says, pair_item):
+        reply = await MethodRobot(scripted(says).model).reply(view_of(told(pair_item), method="lap"))
+        assert reply.text == ""
+        assert reply.move["decision"]["affordance"]["A"]["context"] == 1.0
+
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_its_move_is_the_decision_as_plain_values(self, method, scripted, says, pair_item):
+        known = background([pair_item.pair])
+        robot = MethodRobot(scripted(says).model, scripted(says, name="other").model, known)
+        view = view_of(told(pair_item), method=method, samples=2)
+        reply = await robot.reply(view)
+        plain = json.loads(json.dumps(reply.move["decision"]))
+        found = read_decision(plain, pair_item, episode_id="e", run="r")
+        calibrated = Calibrated(q_hat=2.0, n=9, epsilon=0.2, rank=8)
+        seen = outcome(found, calibrated, Settings())
+        assert found.method == method
+        assert found.generator == "offline/script"
+        assert found.chooser == ("offline/other" if method in ("knowno", "lap", "binary") else "")
+        assert seen.action.lower().startswith("put green tea")
+        assert seen.help is (method != "nohelp")
+
+    async def test_binary_asks_of_its_one_action(self, scripted, says, pair_item):
+        model = scripted(says)
+        reply = await MethodRobot(model.model).reply(view_of(told(pair_item), method="binary", questions=1))
+        assert reply.text == "Which tea shall I take?"
+        assert (
+            "What may be meant:\n- Put green tea into the blue mug.\nQuestion:"
+            in model.asked[-1].messages[-1].content
+        )
+
+    @pytest.mark.parametrize(
+        ("method", "question"),
+        [
+            ("binary", "Shall I do this, or do you mean something else: Put green tea into the blue mug.?"),
+            ("knowno", "Which of these do you mean: Put green tea into the blue mug. / "),
+        ],
+    )
+    async def test_a_model_without_a_question_names_the_actions(
+        self, method, question, scripted, says, pair_item
+    ):
+        model = scripted({**says, "ask": ' \n""\n?'})
+        view = view_of(told(pair_item), method=method, calibration=WIDE, questions=1)
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text.startswith(question)
+        assert reply.move["decision"]["flags"] == ["question_made"]
+
+    async def test_that_none_is_meant_is_no_action_to_ask_about(self, scripted, says, pair_item):
+        model = scripted({**says, "choose": tuple((letter, -1.0) for letter in "ABCDE")})
+        view = view_of(
+            told(pair_item), method="knowno", calibration=WIDE, questions=1, settings={"not_listed": True}
+        )
+        await MethodRobot(model.model).reply(view)
+        assert "not listed" in model.asked[-2].messages[-1].content
+        assert "not listed" not in model.asked[-1].messages[-1].content
+
+    async def test_without_a_method_it_has_nothing_to_play(self, scripted, says, pair_item):
+        with pytest.raises(SeatError, match="the options name none"):
+            await MethodRobot(scripted(says).model).reply(view_of(told(pair_item)))
+
+    async def test_chinese_frames_around_english_data(self, scripted, says, pair_item):
+        model = scripted(says)
+        view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1, language="zh")
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text == "Which tea shall I take?"
+        assert "场景：a red mug" in model.asked[0].messages[-1].content
+
+
+class TestItemUser:
+    @pytest.mark.parametrize("language", ["en", "zh"])
+    async def test_the_datas_answer(self, language, pair_item):
+        knows = UserKnows(item=pair_item, question="Which?")
+        assert (
+            await ItemUser().reply(view_of(knows, "user", language=language))
+        ).text == "The green one, please."
+
+    async def test_a_clear_task_is_said_again(self, clear_item):
+        said = (await ItemUser().reply(view_of(UserKnows(item=clear_item, question="Which?"), "user"))).text
+        assert said == "Just as I said: Make a cup of green tea in the blue mug."
+
+    async def test_an_item_without_an_answer_says_what_is_wanted(self, pair_item):
+        item = replace(pair_item, pair=replace(pair_item.pair, answer=""))
+        said = (await ItemUser().reply(view_of(UserKnows(item=item, question="Which?"), "user"))).text
+        assert said.endswith("Make a cup of green tea in the blue mug.")
+
+    @pytest.mark.parametrize(
+        ("location", "answer"),
+        [
+            ("top drawer", "I mean the pear or the plum; it goes to: top drawer."),
+            ("pick-up", "I mean the pear or the plum."),
+        ],
+    )
+    async def test_a_scenario_names_what_is_meant(self, location, answer, scenario_item):
+        item = replace(scenario_item, scenario=replace(scenario_item.scenario, location=location))
+        assert (
+            await ItemUser().reply(view_of(UserKnows(item=item, question="Which?"), "user"))
+        ).text == answer
+
+
+class TestModelUser:
+    async def test_it_knows_what_it_wants_and_says_one_line(self, scripted, says, pair_item):
+        model = scripted(says)
+        knows = UserKnows(item=pair_item, question="Which tea?", exchanges=(("Hot?", "Yes."),))
+        reply = await ModelUser(model.model).reply(view_of(knows, "user"))
+        assert reply.text == "Take the green tea."
+        (request,) = model.asked
+        assert request.purpose == "user.answer"
+        text = request.messages[-1].content
+        assert "What you want: Make a cup of green tea in the blue mug." in text
+        assert "What matters to you: The green one, please." in text
+        assert "The robot asked: <<Hot?>>" in text
+        assert "The robot asks: <<Which tea?>>" in text
+
+    async def test_of_a_clear_task_there_is_no_more_to_know(self, scripted, says, clear_item):
+        model = scripted(says)
+        await ModelUser(model.model).reply(view_of(UserKnows(item=clear_item, question="Which?"), "user"))
+        assert "What matters to you" not in model.asked[0].messages[-1].content
+
+    async def test_no_words_break_the_rules(self, scripted, says, pair_item):
+        model = scripted({**says, "answer": "\n ... \n"})
+        with pytest.raises(SeatError, match="answered without words"):
+            await ModelUser(model.model).reply(view_of(UserKnows(item=pair_item, question="Which?"), "user"))
