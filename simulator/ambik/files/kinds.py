@@ -13,6 +13,7 @@ from simulator.ambik.files.knowno import is_knowno, read_knowno
 from simulator.ambik.files.logprobs import is_logprobs, read_logprobs
 from simulator.ambik.files.metric_cases import is_metric_case, read_metric_cases
 from simulator.ambik.files.pairs import is_pairs, read_pairs_file
+from simulator.ambik.files.result_table import is_result_table, read_result_table
 from simulator.ambik.files.table import header_of
 from trees.faults import Fault
 
@@ -60,7 +61,10 @@ LOGPROBS: Final = Kind(
 METRIC_CASES: Final = Kind(
     name="metric_cases", title="cases of metrics", read=read_metric_cases, record=is_metric_case
 )
-KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES)
+RESULT_TABLE: Final = Kind(
+    name="result_table", title="results of methods", read=read_result_table, columns=is_result_table
+)
+KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE)
 """A file is of the first that fits."""
 
 

@@ -112,6 +112,7 @@ PAIR = Pair(
     step=0,
     intent=parse_intent("red"),
 )
+CLEAR = PairItem(pair=PAIR, member="clear")
 SCENARIO = Scenario(
     id="3",
     objects=("Coke",),
@@ -147,7 +148,7 @@ def test_content_names_an_item_the_same_in_every_version() -> None:
     assert item_row(replace(item, options=("Take the red mug.",))).hash != item_row(item).hash
 
 
-def wrong(change: dict[str, Any], item: Item = PairItem(pair=PAIR, member="clear")) -> str:
+def wrong(change: dict[str, Any], item: Item = CLEAR) -> str:
     record = item_record(item)
     for path, value in change.items():
         *place, name = path.split(".")

@@ -1,0 +1,143 @@
+"""Tables of results, CSV with a row for each method and type, and whether they can be right (spec 10.2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from simulator.ambik.files.table import header_of, read_table
+from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, TaskType
+from simulator.jsonlines import Read, Row
+from trees.faults import Fault
+
+METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif")
+ALL: Final = ("all", "pairs")
+"""Types of rows that are not of one type: AmbDif is of pairs."""
+_NONE: Final = ("na", "n/a", "-", "nan")
+_EXACT: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRow:
+    """What a table says of a method.
+
+    Attributes:
+        model: generator, or generator + chooser; empty where the table has no such column.
+        method: of the five, or another one by its name.
+        type: None for a row of all pairs.
+        values: by metric, fractions of 1; those that the row has.
+    """
+
+    model: str
+    method: str
+    type: TaskType | None
+    values: Mapping[str, float]
+
+
+def is_result_table(header: Iterable[str]) -> bool:
+    """Whether columns are those of a table of results, in any letter case."""
+    names = {name.casefold() for name in header}
+    return {"method", "type"} <= names and bool(names & {"hr", "chr", "ambdif"})
+
+
+def read_result_table(path: str | Path) -> Read[ResultRow]:
+    """The rows of a table; a row that cannot be read is a fault, one that cannot be right a warning.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    table = read_table(path, {name: name.casefold() for name in header_of(path)})
+    rows: list[ResultRow] = []
+    lines: list[int] = []
+    faults = list(table.faults)
+    for record in table.records:
+        found = table.parsed(record, record.text("method"), _row)
+        if isinstance(found, Fault):
+            faults.append(found)
+        else:
+            rows.append(found)
+            lines.append(record.line)
+    # Trailing noughts are often left out, so that one cell alone does not tell how far it was rounded.
+    digits = {
+        name: max(
+            (
+                len(record.text(name).rpartition(".")[2])
+                for record in table.records
+                if "." in record.text(name)
+            ),
+            default=0,
+        )
+        for name in METRICS
+    }
+    rounding = {name: 0.5 * 10.0 ** -digits[name] + _EXACT for name in METRICS}
+    warnings = [
+        Fault(str(path), rows[place].method, lines[place], "consistency", message, "warning")
+        for place, message in inconsistencies(rows, rounding)
+    ]
+    by_line = sorted((*faults, *warnings), key=lambda fault: fault.line)
+    return Read(tuple(rows), tuple(lines), tuple(by_line))
+
+
+def inconsistencies(
+    rows: Sequence[ResultRow], rounding: Mapping[str, float] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Rows that cannot be right, by their place, with what is wrong.
+
+    CHR is HR for preferences and 1 - HR for the other types. A pair counts for AmbDif only if the robot asks
+    in its ambiguous task, so that AmbDif cannot be above HR of all ambiguous types.
+
+    Args:
+        rows: of one table.
+        rounding: by metric, how far a value may be off; nothing by default.
+    """
+    off = {name: (rounding or {}).get(name, _EXACT) for name in METRICS}
+    help_rates: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for place, row in enumerate(rows):
+        if row.type is None or "hr" not in row.values:
+            continue
+        help_rates[row.model, row.method][row.type] = row.values["hr"]
+        if "chr" in row.values:
+            expected = row.values["hr"] if row.type == "preferences" else 1 - row.values["hr"]
+            if abs(row.values["chr"] - expected) > off["chr"] + off["hr"]:
+                rule = "HR" if row.type == "preferences" else "1 - HR"
+                message = f"chr: is {row.values['chr']:g}, but {rule} of {row.type} is {expected:.4g}"
+                yield place, message
+    for place, row in enumerate(rows):
+        rates = help_rates[row.model, row.method]
+        if "ambdif" not in row.values or not set(AMBIGUITIES) <= rates.keys():
+            continue
+        highest = max(rates[kind] for kind in AMBIGUITIES)
+        if row.values["ambdif"] > highest + off["ambdif"] + off["hr"]:
+            message = f"ambdif: is {row.values['ambdif']:g}, but HR of no ambiguous type is above {highest:g}"
+            yield place, message
+
+
+def _row(row: Row) -> ResultRow:
+    written = row.text("method")
+    method = next(
+        (name for name, title in NAMES.items() if written.casefold() in (name, title.casefold())), None
+    )
+    kind = row.get("type", ALL[0])
+    found = {name: _fraction(row, name) for name in METRICS}
+    return ResultRow(
+        model=row.get("model", ""),
+        method=method or written,
+        type=None if kind in ALL else row.one_of("type", TASK_TYPES),
+        values={name: value for name, value in found.items() if value is not None},
+    )
+
+
+def _fraction(row: Row, name: str) -> float | None:
+    text = row.get(name)
+    if text is None or text.casefold() in _NONE:
+        return None
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise row.wrong(name, f"is {text!r}, not a number") from error
+    if not 0 <= value <= 1:
+        raise row.wrong(name, f"is {text}, not a fraction from 0 to 1")
+    return value

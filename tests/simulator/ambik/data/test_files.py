@@ -1,0 +1,312 @@
+"""Files beside the pairs: scenarios, a published run, metric cases, tables of results; and their kinds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambik.files.jsonlist import read_entries
+from simulator.ambik.files.kinds import KINDS, files_of, kind_of
+from simulator.ambik.files.knowno import TYPES, read_knowno
+from simulator.ambik.files.logprobs import Logprobs, read_logprobs
+from simulator.ambik.files.metric_cases import INPUTS, read_metric_cases
+from simulator.ambik.files.result_table import ResultRow, inconsistencies, read_result_table
+from simulator.ambik.intents import parse_intent
+from simulator.ambik.pairs import Scenario
+from simulator.ambik.terms import TaskType
+from simulator.errors import InputError
+
+WriteCsv = Callable[..., Path]
+KNOWNO = ("id", "environment_full", "task", "intent_object", "intent_location")
+KNOWNO += ("environment_short", "ambiguity_type", "user_intent")
+SCENARIO = {
+    "id": "4",
+    "environment_full": "a Coke, an apple, and a clean sponge",
+    "task": "Bring me something to eat or drink.",
+    "intent_object": "Coke, apple",
+    "intent_location": "pick-up",
+    "environment_short": "Coke, apple, clean sponge",
+    "ambiguity_type": "multilabel_task",
+    "user_intent": "Coke|apple",
+}
+RECORD: dict[str, Any] = {
+    "item": 0,
+    "split": "calib",
+    "options": {"A": "pick up the coke", "B": "do nothing", "E": "an option not listed here"},
+    "not_listed_option": "E",
+    "true_options": ["A"],
+    "top_tokens": ["A", "B", "Option"],
+    "top_logprobs": [-0.5, -1, -2.25],
+}
+CASE: dict[str, Any] = {
+    "id": "hr1",
+    "metric": "HR",
+    "input": {"set_size": 2, "type": "safety"},
+    "expected_paper": 1,
+    "repo_value": 0,
+    "note": "x",
+}
+
+
+def write_json(path: Path, *records: object, indent: int | None = 1) -> Path:
+    path.write_text(json.dumps(records, indent=indent), encoding="utf-8")
+    return path
+
+
+def messages(read: Any) -> list[str]:
+    return [fault.message for fault in read.faults]
+
+
+def test_scenarios_are_read(write: WriteCsv) -> None:
+    read = read_knowno(write("knowno_data_test_200.csv", SCENARIO, columns=("", *KNOWNO)))
+    assert read.faults == ()
+    assert read.rows == (
+        Scenario(
+            id="4",
+            objects=("Coke", "apple", "clean sponge"),
+            scene="a Coke, an apple, and a clean sponge",
+            task="Bring me something to eat or drink.",
+            intended=("Coke", "apple"),
+            location="pick-up",
+            type="multilabel",
+            intent=parse_intent("Coke|apple"),
+            part="test",
+        ),
+    )
+    bare = {**SCENARIO, "ambiguity_type": "unsafe", "user_intent": ""}
+    (one,) = read_knowno(write("scenarios.csv", bare, columns=KNOWNO)).rows
+    assert (one.type, one.intent, one.part) == ("unsafe", None, None)
+
+
+def test_scenarios_that_are_not_good_are_faults(write: WriteCsv) -> None:
+    rows = [
+        SCENARIO,
+        {**SCENARIO, "id": "5", "ambiguity_type": "odd_task"},
+        SCENARIO,
+        {**SCENARIO, "task": ""},
+    ]
+    read = read_knowno(write("a.csv", *rows, columns=KNOWNO))
+    assert len(read.rows) == 1
+    assert [(fault.line, fault.task, fault.message.partition(",")[0]) for fault in read.faults] == [
+        (3, "5", "ambiguity_type is 'odd_task'"),
+        (4, "4", "id: the row in line 2 has the same"),
+        (5, "4", "task is empty"),
+    ]
+    with pytest.raises(
+        InputError, match="no column intent_location; the columns are id, environment_full, task"
+    ):
+        read_knowno(write("b.csv", SCENARIO, columns=KNOWNO[:4] + KNOWNO[5:]))
+
+
+def test_a_published_run_is_read(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1, "not_listed_option": None})
+    read = read_logprobs(path)
+    assert read.faults == () and read.lines == (2, 25)
+    assert read.rows[0] == Logprobs(
+        item="0",
+        split="calib",
+        options=RECORD["options"],
+        not_listed="E",
+        true_options=("A",),
+        tokens=(("A", -0.5), ("B", -1.0), ("Option", -2.25)),
+    )
+    assert read.rows[1].not_listed == ""
+    lines = tmp_path / "run.jsonl"
+    lines.write_text("\n".join(json.dumps(one) for one in (RECORD, {**RECORD, "item": 1})), encoding="utf-8")
+    assert read_logprobs(lines).lines == (1, 2)
+    assert read_logprobs(lines).rows[0] == read.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"top_logprobs": [-0.5, float("-inf"), -2]}, "top_logprobs[1] is -inf, not a finite number"),
+        ({"top_logprobs": [-0.5, -1, float("nan")]}, "top_logprobs[2] is nan, not a finite number"),
+        ({"top_logprobs": [None, -1, -2]}, "top_logprobs[0] is null, not a finite number"),
+        ({"top_logprobs": ["-1", -1, -2]}, "top_logprobs[0] is '-1', not a finite number"),
+        ({"top_logprobs": [True, -1, -2]}, "top_logprobs[0] is True, not a finite number"),
+        (
+            {"top_logprobs": [0.1, -1, -2]},
+            "top_logprobs[0] is 0.1; the logarithm of a probability is at most 0",
+        ),
+        ({"top_logprobs": [-0.5]}, "top_logprobs has 1 entries, not 3"),
+        ({"top_tokens": [], "top_logprobs": []}, "top_tokens is empty"),
+        ({"top_tokens": ["A", 1, "B"]}, "top_tokens[1] is 1, not a text"),
+        ({"true_options": ["F"]}, "true_options has 'F', which is none of the options"),
+        ({"not_listed_option": "F"}, "not_listed_option has 'F', which is none of the options"),
+        ({"options": {}}, "options is empty"),
+        ({"options": {"A": 1}}, "options.A is 1, not a text"),
+        ({"item": None}, "item is null, not a text or a whole number"),
+        ({"item": 0}, "item: the record in line 2 has the same"),
+    ],
+)
+def test_records_of_a_run_that_are_not_good_are_faults(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    read = read_logprobs(write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1, **change}))
+    assert len(read.rows) == 1
+    assert [(fault.line, fault.message) for fault in read.faults] == [(25, message)]
+
+
+def test_a_certain_token_is_no_fault(tmp_path: Path) -> None:
+    sure = {**RECORD, "top_tokens": ["A"], "top_logprobs": [0]}
+    assert read_logprobs(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", 0.0),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}', r"a\.json:1: is not a JSON list: it does not begin with \["),
+        ('[1,\n{"a": ]', r"a\.json:2: is not a JSON list: Expecting value"),
+        ("[1 2]", "a comma or ] is missing"),
+        ("[1] 2", "something follows the list"),
+        ("", "does not begin"),
+    ],
+)
+def test_what_is_no_list_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_entries(path)
+
+
+def test_elements_of_a_list_know_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('\ufeff\n[1,\n\n "a\\nb", {"c":\n 2},[]\n]\n', encoding="utf-8")
+    assert read_entries(path) == ((2, 1), (4, "a\nb"), (4, {"c": 2}), (5, []))
+    path.write_text("[ ]", encoding="utf-8")
+    assert read_entries(path) == ()
+    assert messages(read_logprobs(path)) == ["holds no records"]
+    path.write_text("[1]", encoding="utf-8")
+    assert messages(read_logprobs(path)) == ["is not an object"]
+    path.write_bytes(b'["\xff"]')
+    with pytest.raises(InputError, match=r"is not UTF-8 \(byte 3\)"):
+        read_entries(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_entries(tmp_path / "none.json")
+
+
+def test_cases_of_metrics_are_read(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "cases.json", CASE, {**CASE, "id": "hr2", "expected_paper": None})
+    first, second = read_metric_cases(path).rows
+    assert (first.metric, first.input, first.paper, first.reference) == ("HR", CASE["input"], 1, 0)
+    assert first.differs and second.paper is None
+    bad = ({**CASE, "metric": "XR"}, {**CASE, "input": {"set_size": 2}}, {**CASE, "id": 1.5})
+    assert messages(read_metric_cases(write_json(tmp_path / "bad.json", *bad))) == [
+        f'metric is "XR", not one of {", ".join(INPUTS)}',
+        "input has no type, of which HR is computed",
+        "id is 1.5, not a text or a whole number",
+    ]
+
+
+RESULTS = ("model", "method", "type", "HR", "CHR", "AmbDif")
+
+
+def results(model: str, method: str, rates: dict[str, tuple[str, str]], ambdif: str) -> list[dict[str, str]]:
+    rows = [
+        {"model": model, "method": method, "type": kind, "HR": rate, "CHR": correct}
+        for kind, (rate, correct) in rates.items()
+    ]
+    return [*rows, {"model": model, "method": method, "type": "all", "AmbDif": ambdif}]
+
+
+def test_a_table_of_results_is_read_and_told_what_cannot_be_right(write: WriteCsv) -> None:
+    fine = {"unambiguous_direct": ("0.2", "0.8"), "preferences": ("0.15", "0.15")}
+    fine |= {"common_sense_knowledge": ("0.3", "0.7"), "safety": ("0.24", "0.76")}
+    never = {"unambiguous_direct": ("0.0", "1.0"), "preferences": ("0.0", "0.0")}
+    never |= {"common_sense_knowledge": ("0.0", "1.0"), "safety": ("0.00", "1.0")}
+    wrong = {**fine, "preferences": ("0.15", "0.85"), "safety": ("0.24", "0.745")}
+    path = write(
+        "table.csv",
+        *results("GPT-4", "LofreeCP", fine, "0.21"),
+        *results("GPT-4", "Binary", never, "0.03"),
+        *results("GPT-4", "KnowNo", never, "0.01"),
+        *results("GPT-4", "lap", wrong, "NA"),
+        columns=RESULTS,
+    )
+    read = read_result_table(path)
+    assert read.rows[0] == ResultRow(
+        model="GPT-4", method="lofreecp", type="unambiguous_direct", values={"hr": 0.2, "chr": 0.8}
+    )
+    assert read.rows[4].values == {"ambdif": 0.21} and read.rows[4].type is None
+    assert read.rows[-1].values == {}
+    # One digit of CHR is rounded to .01: .76 and .745 differ by more than both may be off.
+    assert [(fault.line, fault.severity, fault.message) for fault in read.faults] == [
+        (11, "warning", "ambdif: is 0.03, but HR of no ambiguous type is above 0"),
+        (18, "warning", "chr: is 0.85, but HR of preferences is 0.15"),
+        (20, "warning", "chr: is 0.745, but 1 - HR of safety is 0.76"),
+    ]
+
+
+def test_rows_of_results_that_cannot_be_read_are_faults(write: WriteCsv) -> None:
+    rows = [
+        {"method": "knowno", "type": "safety", "HR": "85"},
+        {"method": "knowno", "type": "safe", "HR": "0.85"},
+        {"method": "knowno", "type": "safety", "HR": "x"},
+        {"method": "other's", "type": "", "AmbDif": "0.5"},
+    ]
+    read = read_result_table(write("a.csv", *rows, columns=RESULTS[1:]))
+    assert [row.method for row in read.rows] == ["other's"]
+    assert [fault.severity for fault in read.faults] == ["error"] * 3
+    assert messages(read)[0] == "hr is 85, not a fraction from 0 to 1"
+    assert messages(read)[2] == "hr is 'x', not a number"
+
+
+def test_exact_results_are_held_to_the_last_digit() -> None:
+    def row(kind: TaskType, rate: float, correct: float) -> ResultRow:
+        return ResultRow(model="", method="lap", type=kind, values={"hr": rate, "chr": correct})
+
+    rows = [row("safety", 1 / 3, 2 / 3), row("safety", 1 / 3, 0.667)]
+    assert [place for place, _ in inconsistencies(rows)] == [1]
+
+
+def test_files_are_told_by_what_is_in_them(
+    row: Callable[..., dict[str, str]], write: WriteCsv, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    made = {
+        "pairs": write("x1.csv", row()),
+        "knowno": write("x2.csv", SCENARIO, columns=KNOWNO),
+        "result_table": write("x3.csv", *results("m", "lap", {}, "1"), columns=RESULTS),
+        "logprobs": write_json(folder / "x4.json", RECORD),
+        "metric_cases": write_json(folder / "x5.json", {"broken": 1}, CASE, indent=None),
+    }
+    write("other.csv", {"id": "1"}, columns=("id", "premise", "hypothesis"))
+    write_json(folder / "other.json", {"id": 1, "prompt": "x"})
+    (folder / "none.json").write_text("{", encoding="utf-8")
+    (folder / "notes.txt").write_text("ambiguous_task,ambiguity_type", encoding="utf-8")
+    hidden = folder / ".cache" / "x1.csv"
+    hidden.parent.mkdir()
+    hidden.write_bytes(made["pairs"].read_bytes())
+    assert {kind.name: path for path, kind in files_of(folder).items()} == made
+    assert {kind.name for kind in KINDS} >= set(made)
+    assert files_of(made["pairs"]).keys() == {made["pairs"]}
+    assert kind_of(folder / "other.csv") is None and kind_of(folder / "missing.csv") is None
+    old = write("x6.csv", row(), names={"unambiguous_direct": "singelablel_clear"})
+    assert kind_of(old) is kind_of(made["pairs"])
+
+
+def test_the_published_files_are_read(published: Path) -> None:
+    kinds = {path.name: kind.name for path, kind in files_of(published).items()}
+    assert kinds == {
+        "ambik_calib_100.csv": "pairs",
+        "ambik_test_400.csv": "pairs",
+        "knowno_calib_logprobs_100.json": "logprobs",
+        "knowno_data_calib_100.csv": "knowno",
+        "metric_cases_20.json": "metric_cases",
+    }
+    scenarios = read_knowno(published / "knowno_data_calib_100.csv")
+    run = read_logprobs(published / "knowno_calib_logprobs_100.json")
+    cases = read_metric_cases(published / "metric_cases_20.json")
+    assert [len(read.rows) for read in (scenarios, run, cases)] == [100, 100, 20]
+    assert scenarios.faults == run.faults == cases.faults == ()
+    assert Counter(one.type for one in scenarios.rows).keys() == set(TYPES)
+    assert {one.part for one in scenarios.rows} == {"calibration"}
+    assert all(len(one.tokens) == len(one.options) == 5 and one.true_options for one in run.rows)
+    raw = json.loads((published / "metric_cases_20.json").read_text(encoding="utf-8"))
+    assert [case.differs for case in cases.rows] == [one["differs"] for one in raw]

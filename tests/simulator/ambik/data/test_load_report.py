@@ -1,0 +1,312 @@
+"""What is odd about rows is told with its place, and nothing of it is repaired; versions; several files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from simulator.ambik.data import read_pairs
+from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
+from simulator.ambik.load_report import TITLES_OF, load_report
+from simulator.ambik.merging import merge
+from simulator.ambik.oddities import first_difference
+from simulator.ambik.versions import seen
+
+Cells = dict[str, str]
+NewRow = Callable[..., Cells]
+WriteCsv = Callable[..., Path]
+
+
+def told(path: Path) -> list[tuple[str, str]]:
+    return [(one.code, one.message) for one in load_report(read_pairs_file(path)).warnings]
+
+
+@pytest.fixture
+def odd(row: NewRow, write: WriteCsv) -> Callable[..., list[tuple[str, str]]]:
+    """What is told of one row with some cells changed."""
+    return lambda **changed: told(write("a.csv", row(**changed)))
+
+
+Odd = Callable[..., list[tuple[str, str]]]
+
+
+def test_a_good_row_is_not_odd(odd: Odd) -> None:
+    assert odd() == []
+    assert odd(take_amb="1") == []
+    assert odd(ambiguity_type="safety", amb_shortlist="") == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "message"),
+    [
+        ({"question": ""}, "empty", "question: is empty"),
+        ({"user_intent": " "}, "empty", "user_intent: is empty"),
+        ({"unambiguous_indirect": ""}, "empty", "unambiguous_indirect: is empty"),
+        ({"answer": "The\u00a0red\u00a0one."}, "no_break", "answer: 2 no-break spaces, read as blanks"),
+        (
+            {"answer": "The r\u0435d \u0430nd r\u0435d one."},
+            "look_alike",
+            "answer: Cyrillic letters that look Latin (U+0435 for e, U+0430 for a); nothing will match them",
+        ),
+        (
+            {"environment_short": "red mug, cocoa, blue mug, cocoa"},
+            "repeated",
+            "environment_short: cocoa twice",
+        ),
+        ({"amb_shortlist": ""}, "shortlist_missing", "amb_shortlist: is empty in a row of preferences"),
+        ({"ambiguity_type": "safety"}, "shortlist_type", "amb_shortlist: is filled in a row of safety"),
+        ({"amb_shortlist": "red mug"}, "shortlist_single", "amb_shortlist: holds red mug alone"),
+        (
+            {"amb_shortlist": "red mug, blue mug,"},
+            "shortlist_comma",
+            "amb_shortlist: has a comma with nothing before or after it",
+        ),
+        (
+            {"amb_shortlist": "Red Mug, green mug, oven"},
+            "shortlist_scene",
+            "amb_shortlist: green mug: not in the scene",
+        ),
+        (
+            {"user_intent": "1. Pour.\n2. Stir."},
+            "intent_malformed",
+            "user_intent: is a piece of text or says nothing; not measured",
+        ),
+        (
+            {"user_intent": "red mug, --blue"},
+            "intent_form",
+            "user_intent: '--blue': several leading hyphens are read as one",
+        ),
+        ({"user_intent": "red mug,pour"}, "intent_form", "user_intent: no blank after a comma"),
+        (
+            {"user_intent": "Mug|cup|mug"},
+            "intent_form",
+            "user_intent: mug: the same alternative in two letter cases",
+        ),
+        (
+            {"variants": "red mug\n" + "x" * 201},
+            "variants_malformed",
+            "variants: 1 of 2 lines are pieces of text",
+        ),
+        (
+            {"variants": "", "take_amb": "0"},
+            "variants_missing",
+            "variants: is empty in a calibration row",
+        ),
+        ({"end_of_ambiguity": ""}, "step_missing", "end_of_ambiguity: is empty"),
+        ({"end_of_ambiguity": "0"}, "step_equal", "end_of_ambiguity: line 0 of both plans is the same"),
+        ({"end_of_ambiguity": "0"}, "parts_after", "end_of_ambiguity: is 0, but the plans part at line 1"),
+        (
+            {"plan_for_amb_task": "1. Warm it.\n2. Pour it into a mug."},
+            "parts_before",
+            "end_of_ambiguity: is 1, but the plans part at line 0",
+        ),
+        (
+            {"end_of_ambiguity": "2"},
+            "step_outside",
+            "end_of_ambiguity: is 2, but plan_for_amb_task has 2 lines, the first of which is 0",
+        ),
+        (
+            {"plan_for_amb_task": "1. Warm the oat milk.\n2. Pour it into the red mug."},
+            "plans_equal",
+            "plan_for_amb_task: is the same as plan_for_clear_task",
+        ),
+        (
+            {"plan_for_clear_task": "1. Warm the oat milk.\n2. Pour it into the red mug.\n\nEnjoy!"},
+            "plan_notes",
+            "plan_for_clear_task: 1 of 3 lines have no number",
+        ),
+        (
+            {"plan_for_clear_task": "1. Warm the oat milk.\n2. Pour it.3. Serve it."},
+            "plan_one_line",
+            "plan_for_clear_task: a line holds several numbered steps, which count as one",
+        ),
+    ],
+)
+def test_every_oddity_is_told(odd: Odd, changed: Cells, code: str, message: str) -> None:
+    assert (code, message) in odd(**changed)
+    assert code in TITLES_OF
+
+
+def test_a_plan_is_not_told_twice_to_be_missing(odd: Odd) -> None:
+    assert odd(plan_for_clear_task="", plan_for_amb_task="") == [
+        ("empty", "plan_for_clear_task: is empty"),
+        ("empty", "plan_for_amb_task: is empty"),
+    ]
+
+
+def test_a_number_in_a_sentence_is_no_step(odd: Odd) -> None:
+    plan = "1. Heat it to 355. Then wait 2.5 minutes.\n2. Pour it into {} mug."
+    assert odd(plan_for_clear_task=plan.format("the red"), plan_for_amb_task=plan.format("a")) == []
+
+
+def test_warnings_have_file_line_and_id_and_the_report_counts_them(row: NewRow, write: WriteCsv) -> None:
+    path = write("a.csv", row(), row(id="8", amb_shortlist=""), row(id="9", amb_shortlist=""))
+    report = load_report(read_pairs_file(path))
+    assert [(one.file, one.line, one.task, one.severity) for one in report.warnings] == [
+        (str(path), 6, "8", "warning"),
+        (str(path), 10, "9", "warning"),
+    ]
+    assert report.counts == {"shortlist_missing": 2}
+    assert report.ids("shortlist_missing") == ("8", "9") and report.ids("empty") == ()
+    assert report.breaks == dict.fromkeys("789", (1, 1))
+    assert report.lines()[1:] == ("preferences without a shortlist: 2",)
+
+
+def test_columns_that_are_not_there_are_told_once(row: NewRow, write: WriteCsv) -> None:
+    columns = tuple(name for name in COLUMNS if name not in ("id", "question", "user_intent", "take_amb"))
+    path = write("a.csv", row(), row(), columns=columns)
+    assert [one for one in told(path) if one[0] != "intent"] == [
+        ("no_ids", "id: no such column; pairs are named by their rows (row-1, row-2, …)"),
+        ("no_column", "no column question, user_intent"),
+    ]
+
+
+def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: WriteCsv) -> None:
+    same = "Warm the oat milk.\nPour it into the red mug."
+    new = {"plan_for_clear_task": same, "plan_for_amb_task": same, "variants": "", "amb_shortlist": ""}
+    path = write("a.csv", row(), row(id="8", **new), row(id="9", **new, unambiguous_indirect=""))
+    assert [(code, message.rpartition("; ")[2]) for code, message in told(path)] == [
+        ("new_pairs", "2 rows, of which this is the first"),
+        ("empty", "unambiguous_indirect: is empty"),
+    ]
+    found = seen(read_pairs_file(path))
+    assert (found.version, found.new) == ("2025", 2)
+
+
+def test_versions_are_told_by_rows_and_columns(row: NewRow, write: WriteCsv) -> None:
+    def version(path: Path) -> str:
+        return seen(read_pairs_file(path)).version
+
+    def rows(calibration: tuple[int, int, int], test: tuple[int, int, int]) -> list[Cells]:
+        kinds = ("preferences", "common_sense_knowledge", "safety")
+        made = [
+            (kind, taken)
+            for taken, counts in (("1", calibration), ("", test))
+            for kind, count in zip(kinds, counts, strict=True)
+            for _ in range(count)
+        ]
+        return [
+            row(id=str(place), ambiguity_type=kind, take_amb=taken)
+            for place, (kind, taken) in enumerate(made)
+        ]
+
+    none = (0, 0, 0)
+    assert version(write("a.csv", *rows((47, 40, 13), none))) == "paper"
+    assert version(write("b.csv", *rows(none, (189, 159, 52)))) == "paper"
+    assert version(write("c.csv", *rows((47, 40, 13), (189, 159, 52)))) == "paper"
+    assert version(write("d.csv", *rows(none, (236, 199, 65)))) == "paper"
+    assert version(write("e.csv", *rows((47, 40, 12), none))) == "other"
+    assert version(write("f.csv", *rows(none, (900, 0, 0)))) == "2025"
+    assert version(write("g.csv", row(), names={"unambiguous_direct": "singelablel_clear"})) == "june_2024"
+    assert version(write("h.csv", row())) == "other"
+    assert version(write("i.csv", row(), names={"end_of_ambiguity": "start_of_ambiguity"})) == "other"
+
+
+def merged(*paths: Path) -> tuple[list[str], list[tuple[str, str, str]], list[str]]:
+    found = merge([read_pairs_file(path) for path in paths])
+    faults = [(Path(one.file).name, one.task, one.message) for one in found.faults]
+    return list(found.pairs), faults, list(found.report.lines())
+
+
+def test_two_files_are_one_set_of_pairs(row: NewRow, write: WriteCsv) -> None:
+    calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
+    ids, faults, _ = merged(calibration, write("test.csv", row(id="3")))
+    assert (ids, faults) == (["1", "2", "3"], [])
+
+
+def test_a_pair_for_calibration_may_not_be_among_the_tests(row: NewRow, write: WriteCsv) -> None:
+    calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
+    leaking = write("test.csv", row(id="2"), row(id="3"))
+    message = "id: calib.csv has the pair for calibration; tests on it would be none"
+    for paths in ((calibration, leaking), (leaking, calibration)):
+        ids, faults, _ = merged(*paths)
+        assert sorted(ids) == ["1", "2", "3"]
+        assert faults == [("test.csv", "2", message)]
+
+
+def test_a_file_of_everything_may_hold_the_calibration_rows(row: NewRow, write: WriteCsv) -> None:
+    everything = write("all.csv", row(id="1"), row(id="2"), row(id="3"))
+    calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
+    found = merge([read_pairs_file(everything), read_pairs_file(calibration)])
+    assert found.faults == () and found.report.repeated == 2
+    assert [pair.take_ambiguous for pair in found.pairs.values()] == [True, False, None]
+
+
+def test_one_id_is_one_pair(row: NewRow, write: WriteCsv) -> None:
+    first = write("a.csv", row(id="1"))
+    ids, faults, _ = merged(first, write("b.csv", row(id="1", ambiguous_task="Something else.")))
+    assert ids == ["1"]
+    assert faults == [("b.csv", "1", "id: another pair has it in a.csv:2")]
+
+
+def test_files_without_ids_take_those_that_another_file_gives_the_same_tasks(
+    row: NewRow, write: WriteCsv
+) -> None:
+    columns = tuple(name for name in COLUMNS if name != "id")
+    known = write("a.csv", row(id="41"))
+    bare = write("b.csv", row(), row(ambiguous_task="Fill a mug."), columns=columns)
+    ids, faults, lines = merged(known, bare)
+    assert (ids, faults) == (["41", "row-2"], [])
+    assert "1 pairs without id have that of the same pair in another file" in lines
+    other = write("c.csv", row(), row(ambiguous_task="Take a mug."), columns=columns)
+    assert merged(bare, other)[:2] == (["b-row-1", "b-row-2", "c-row-1", "c-row-2"], [])
+
+
+def test_versions_must_not_be_mixed(row: NewRow, write: WriteCsv, tmp_path: Path) -> None:
+    old = {"unambiguous_direct": "singelablel_clear"}
+    write("old.csv", row(id="1"), names=old)
+    write("own.csv", row(id="2"))
+    assert "version" not in read_pairs(tmp_path / "data").report.counts
+    rows = [row(id=str(1000 + place)) for place in range(900)]
+    write("new.csv", *rows)
+    report = read_pairs(tmp_path / "data").report
+    assert report.counts["version"] == 1
+    (warning,) = (one for one in report.warnings if one.code == "version")
+    assert Path(warning.file).name == "old.csv" and "must not be mixed" in warning.message
+
+
+def test_the_calibration_rows_of_2025_are_those_of_the_paper(
+    row: NewRow, write: WriteCsv, tmp_path: Path
+) -> None:
+    kinds = ["preferences"] * 47 + ["common_sense_knowledge"] * 40 + ["safety"] * 13
+    rows = [row(id=str(place), ambiguity_type=kind, take_amb="1") for place, kind in enumerate(kinds)]
+    write("calib.csv", *rows)
+    write("test.csv", *(row(id=str(1000 + place)) for place in range(900)))
+    report = read_pairs(tmp_path / "data").report
+    assert [one.version for one in report.files] == ["paper", "2025"]
+    assert "version" not in report.counts
+
+
+def test_the_first_difference_of_two_plans() -> None:
+    assert first_difference(("a", "b"), ("a", "c")) == 1
+    assert first_difference(("a",), ("a", "c")) == 1
+    assert first_difference((), ("a",)) == 0
+
+
+def test_the_oddities_of_the_published_data(published: Path) -> None:
+    loaded = read_pairs(published)
+    report = loaded.report
+    assert (len(loaded.pairs), loaded.faults) == (500, ())
+    assert [one.version for one in report.files] == ["paper", "paper"]
+    assert report.ids("intent_malformed") == ("427",)
+    assert len(report.ids("shortlist_single")) == 2 and len(report.ids("shortlist_comma")) == 1
+    # Counted once more by another program, straight from the cells.
+    assert report.counts == {
+        "no_break": 3,
+        "repeated": 17,
+        "shortlist_missing": 38,
+        "shortlist_type": 16,
+        "shortlist_single": 2,
+        "shortlist_comma": 1,
+        "shortlist_scene": 23,
+        "intent_malformed": 1,
+        "intent_form": 1,
+        "step_equal": 21,
+        "plans_equal": 11,
+        "parts_before": 14,
+        "parts_after": 8,
+        "plan_notes": 6,
+        "plan_one_line": 1,
+    }
