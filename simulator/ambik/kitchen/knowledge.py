@@ -64,6 +64,8 @@ class Rewrite:
     """A step that leaves open what is to be done.
 
     Attributes:
+        when: words of such a step.
+        goal: words of step, task or steps before that must be there, too; None if it does not matter.
         food: categories one of which must be named; empty if it does not matter.
         find: what is replaced.
         put: by what.
@@ -71,11 +73,33 @@ class Rewrite:
     """
 
     when: re.Pattern[str]
+    goal: re.Pattern[str] | None
     food: frozenset[str]
     find: re.Pattern[str]
     put: str
     add: str
     why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A step that leaves open how long, how much or how many.
+
+    Attributes:
+        when: words of such a step.
+        goal: words of step, task or steps before that must be there, too; None if it does not matter.
+        told: words that say it.
+        number: whether any number says it.
+        spoken: what is open, in English and Chinese.
+        options: what may be meant, as added to the step.
+    """
+
+    when: re.Pattern[str]
+    goal: re.Pattern[str] | None
+    told: re.Pattern[str]
+    number: bool
+    spoken: tuple[str, str]
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +168,7 @@ def rewrites() -> tuple[Rewrite, ...]:
     return tuple(
         Rewrite(
             when=re.compile(row["when"], re.IGNORECASE),
+            goal=_pattern(row.get("goal")),
             food=frozenset(row.get("food", ())),
             find=re.compile(row["sub"][0], re.IGNORECASE),
             put=row["sub"][1],
@@ -151,6 +176,31 @@ def rewrites() -> tuple[Rewrite, ...]:
             why=_why(row),
         )
         for row in sense()["rewrites"]
+    )
+
+
+@cache
+def amounts() -> tuple[Amount, ...]:
+    """All steps that leave an amount open, in the table's order."""
+    return tuple(
+        Amount(
+            when=re.compile(row["when"], re.IGNORECASE),
+            goal=_pattern(row.get("goal")),
+            told=re.compile(row["told"], re.IGNORECASE),
+            number=row.get("number", False),
+            spoken=(row["spoken"]["en"], row["spoken"]["zh"]),
+            options=tuple(row["options"]),
+        )
+        for row in sense()["amounts"]
+    )
+
+
+@cache
+def somethings() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Words that name a thing by what it is like, and the category that is meant."""
+    return tuple(
+        (re.compile(rf"\b({row['words']})\b", re.IGNORECASE), row["category"])
+        for row in sense()["somethings"]
     )
 
 

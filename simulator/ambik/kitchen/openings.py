@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -14,18 +14,25 @@ from simulator.ambik.kitchen.knowledge import (
     PERISHABLE,
     SELDOM,
     WIDE,
+    Amount,
     Settled,
     Why,
+    amounts,
     fittest,
     purposes,
     settle,
+    somethings,
 )
 from simulator.ambik.kitchen.mentions import Mention, mentions
-from simulator.ambik.kitchen.words import words
+from simulator.ambik.kitchen.words import stems, words
 
 By = Literal["", "text", "sense", "guess"]
 _PLACE_FROM: Final = re.compile(r"\b(from|out of|where|in which|locate\w*|find)\b", re.IGNORECASE)
 _PLACE_TO: Final = re.compile(r"\b(in|on|to|onto|at) (the |a |an |its )?(\w+ )?$")
+_NUMBER: Final = re.compile(
+    r"\b(\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|half|quarters?)\b",
+    re.IGNORECASE,
+)
 _FRIDGE: Final = Why("Perishable food is kept in the fridge.", "易坏的食物放在冰箱里。", "safety")
 _CUPBOARD: Final = Why("What keeps stands in the cupboard.", "耐放的东西在橱柜里。")
 _TABLE: Final = Why("Things are set down on the kitchen table.", "东西放在餐桌上。")
@@ -68,8 +75,14 @@ class Case:
 
     @cached_property
     def nouns(self) -> tuple[Mention, ...]:
-        """Of the step."""
-        return mentions(self.step, self.things)
+        """Of the step; what is called `something sharp` is one, too."""
+        found = mentions(self.step, self.things)
+        vague = tuple(
+            one
+            for one in _somethings(self)
+            if not any(one.end > each.start and each.end > one.start for each in found)
+        )
+        return tuple(sorted((*found, *vague), key=lambda one: one.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +106,22 @@ class Opening:
     def open(self) -> bool:
         """Whether one has to ask."""
         return not self.by and len(self.names) > 1
+
+
+def _somethings(case: Case) -> Iterator[Mention]:
+    for pattern, category in somethings():
+        for hit in pattern.finditer(case.step):
+            group = tuple(one for one in case.things if one.is_a(category))
+            yield Mention(hit.start(), hit.end(), stems(hit.group()), group, category, "", "", False, False)
+
+
+def open_amount(case: Case) -> Amount | None:
+    """The amount that the step leaves open; None if it does not, or a number is told anywhere."""
+    for one in amounts():
+        if one.when.search(case.step) and (one.goal is None or one.goal.search(case.goal)):
+            said = one.told.search(case.goal) or (one.number and _NUMBER.search(case.goal))
+            return None if said else one
+    return None
 
 
 def openings(case: Case) -> tuple[Opening, ...]:
@@ -180,7 +209,7 @@ def _said_before(case: Case, noun: Mention) -> tuple[str, ...]:
         # Chopped vegetables are those that were chopped.
         return earlier or tuple(one.name for one in noun.things[:1])
     told = _named(case.task, case.things, noun.things)
-    if len(told) == 1 and not _open_in(case.task, case.things, noun):
+    if len(told) == 1 and (noun.before == "the" or not _open_in(case.task, case.things, noun)):
         return told
     return told if len(told) > 1 and noun.plural else ()
 
@@ -208,9 +237,13 @@ def _for_purpose(case: Case, noun: Mention) -> tuple[str, Why] | None:
             if not purpose.when.search(text):
                 continue
             name = fittest(purpose, noun.things)
-            if name and (thing(name).is_a(noun.category) or noun.category in ("kitchenware", "tool")):
+            if name and _fits(thing(name), noun.category):
                 return name, purpose.why
     return None
+
+
+def _fits(one: Thing, category: str) -> bool:
+    return one.is_a(category) or (category == "tool" and one.is_a("kitchenware"))
 
 
 def _place(case: Case, noun: Mention) -> Opening:

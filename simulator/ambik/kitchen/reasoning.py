@@ -17,8 +17,20 @@ from typing import Final, NamedTuple
 from simulator.ambik.kitchen.categories import Thing, categories, thing
 from simulator.ambik.kitchen.knowledge import FETCH, PERISHABLE, Why, fittest, purposes, rewrites
 from simulator.ambik.kitchen.mentions import mentions
-from simulator.ambik.kitchen.openings import Case, Opening, only_one, openings
-from simulator.ambik.kitchen.wording import Note, asking, asks, fills, guesses, heard, names_it, plain, told
+from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
+from simulator.ambik.kitchen.wording import (
+    Note,
+    asking,
+    asking_how,
+    asks,
+    fills,
+    guesses,
+    heard,
+    lacks,
+    names_it,
+    plain,
+    told,
+)
 from simulator.ambik.kitchen.words import stems
 
 MOST: Final = 4
@@ -84,6 +96,12 @@ def judge(case: Case, most: int = MOST) -> Judgement:
     edits = [_edit(case, one, one.names[0]) for one in found if one.names]
     base, more = _completed(case, edits, open_)
     notes += more
+    if not open_ and (amount := open_amount(case)) is not None:
+        marked = tuple(_appended(base, one) for one in amount.options[:most])
+        question = asking_how(amount.spoken, base)
+        return Judgement(
+            action=marked[0], marked=marked, question=question, notes=(*notes, lacks(amount.spoken))
+        )
     if not open_:
         return Judgement(action=base, marked=(base,), question=None, notes=(*notes, plain(base)))
     asked = open_[0]
@@ -170,6 +188,8 @@ _Made = tuple[str, Note] | None
 
 def _rewritten(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
     for rule in rewrites():
+        if rule.goal is not None and not rule.goal.search(case.goal):
+            continue
         if not rule.when.search(case.step) or (
             rule.food and not any(_is_any(one, rule.food) for one in _spoken_of(case))
         ):

@@ -28,6 +28,17 @@ def asking(spoken: str, names: Sequence[str]) -> Note:
     return Note(f"Which {spoken} do you mean: {listed}?", f"您指的“{spoken}”是哪一个：{chosen}？")
 
 
+def asking_how(spoken: tuple[str, str], action: str) -> Note:
+    """The question after an amount or a duration."""
+    step = action.strip(" .")
+    return Note(f"“{step}”: {spoken[0]}?", f"“{step}”：{spoken[1]}？")
+
+
+def lacks(spoken: tuple[str, str]) -> Note:
+    """Why it asks after an amount."""
+    return Note(f"Nobody says {spoken[0]}: I ask.", f"没有人说{spoken[1]}：我提问。")
+
+
 def any_of(actions: Sequence[str]) -> Note:
     """The question which of several actions is meant."""
     *most, last = (one.strip(" .") for one in actions)
