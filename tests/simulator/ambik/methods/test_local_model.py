@@ -23,7 +23,9 @@ def local(tmp_path, monkeypatch):
     if shipped._is_unpacked(own / "smollm2", shipped._digest(weights)):
         (tmp_path / "models").symlink_to(own)
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
-    return load_model("local/smollm2", ModelOptions(device="cpu", threads=1))
+    return load_model(
+        "local/smollm2", ModelOptions(device="cpu", threads=1, cache_path=tmp_path / "cache.db")
+    )
 
 
 @pytest.mark.slow
