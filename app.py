@@ -38,8 +38,10 @@ from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.stats_command import stats_command as stats_ambient
 from simulator.ambient.train_nli_command import train_ambient_nli
 from simulator.ambik import assignment as ambik_studies
-from simulator.ambik.rows import BENCHMARK as AMBIK
+from simulator.ambik import data_command as ambik_data
+from simulator.ambik.run_command import run_ambik
 from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.stats_command import stats_command as stats_ambik
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -78,6 +80,7 @@ _run.command("clarq")(run_clarq)
 _run.command("handmethat")(run_handmethat)
 _run.command("ambibench")(run_ambibench)
 _run.command("ambient")(run_ambient)
+_run.command("ambik")(run_ambik)
 _report.command("handmethat")(report_handmethat)
 _report.command("ambibench")(report_ambibench)
 _report.command("ambient")(report_ambient)
@@ -95,6 +98,7 @@ _generate.command("ambient-distractors")(generate_distractors)
 _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
 _stats.command("ambient")(stats_ambient)
+_stats.command("ambik")(stats_ambik)
 cli.add_typer(_run, name="run")
 score_app.command("ambient")(score_ambient)
 score_app.command("ambient-nli")(score_ambient_nli)
@@ -119,19 +123,21 @@ CHECKERS += [
     Checker(handmethat_data.KIND, handmethat_data.find_episodes, handmethat_data.check_episodes),
     # Before AmbiBench's, which takes every file with prompts for its items.
     Checker(ambient_data.KIND, ambient_data.find_files, ambient_data.check_files),
+    Checker(ambik_data.KIND, ambik_data.find_files, ambik_data.check_files),
     Checker(ambibench_data.KIND, ambibench_data.find_items, ambibench_data.check_items),
 ]
 studies.CHECKS[ambibench_data.BENCHMARK] = check_study
 studies.CHECKS[ambient_data.BENCHMARK] = ambient_studies.check_study
-studies.CHECKS[AMBIK] = ambik_studies.check_study
+studies.CHECKS[ambik_data.BENCHMARK] = ambik_studies.check_study
 ROOMS[ambibench_data.BENCHMARK] = StudyRoom(builtin_studies, cells)
 ROOMS[ambient_data.BENCHMARK] = StudyRoom(ambient_studies.builtin_studies, ambient_studies.cells)
-ROOMS[AMBIK] = StudyRoom(ambik_studies.builtin_studies, ambik_studies.cells)
+ROOMS[ambik_data.BENCHMARK] = StudyRoom(ambik_studies.builtin_studies, ambik_studies.cells)
 REGISTER |= {
     clarq_data.BENCHMARK: clarq_data.add_clarq,
     handmethat_data.BENCHMARK: handmethat_data.add_handmethat,
     ambibench_data.BENCHMARK: ambibench_data.add_ambibench,
     ambient_data.BENCHMARK: ambient_data.add_ambient,
+    ambik_data.BENCHMARK: ambik_data.add_ambik,
 }
 
 
@@ -169,7 +175,7 @@ def app_command(
         held = held_studies(study)
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(ambibench_data.BENCHMARK))
         readings = AmbientSessions(writer, reader, models, studies=held.get(ambient_data.BENCHMARK))
-        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
+        kitchen = AmbikSessions(writer, reader, models, studies=held.get(ambik_data.BENCHMARK))
         _serve(dialogues, household, letters, readings, kitchen, writer, reader, host, port)
 
 
