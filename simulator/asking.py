@@ -10,7 +10,7 @@ item alone, whoever sat there. What counts as a question, and as needed, each ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -96,8 +96,10 @@ class Part(Protocol):
         """The item out of its row."""
         ...
 
-    def asked(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Asked | None:
-        """What an ended episode says; None if it is one in which nobody could be asked anything."""
+    def asked(
+        self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> Asked | None:
+        """What an ended episode with these options says; None if nobody could be asked anything in it."""
         ...
 
 
@@ -212,7 +214,9 @@ def _read_run(
             left_out["erased"] += 1
         elif ending is None or ending.status not in ENDED:
             left_out[ending.status if ending else "not ended"] += 1
-        elif (told := part.asked(read[episode.item_hash], turns, judgments.get(episode.id, ()))) is None:
+        elif (
+            told := part.asked(read[episode.item_hash], episode.options, turns, judgments.get(episode.id, ()))
+        ) is None:
             left_out["nothing could be asked"] += 1
         else:
             robot = episode.seats.get(part.ROBOT, "")

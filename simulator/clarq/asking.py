@@ -10,8 +10,8 @@ people and models are counted alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from logs.rows import Item, Judgment, Turn
 from simulator.asking import Asked
@@ -50,7 +50,9 @@ def read_item(row: Item) -> Task:
     return task_from_json(row.data)
 
 
-def asked(item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Asked:
+def asked(
+    item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
+) -> Asked:
     """What an ended dialogue says."""
     questions = [one for one in _said(item, turns) if is_question(one.text, one.brought, item.language)]
     scores = score_episode(item, turns, judgments)

@@ -9,9 +9,9 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from logs.rows import Item, Judgment, Turn
 from simulator.asking import Asked
@@ -30,13 +30,15 @@ def read_item(row: Item) -> Task:
     return task_from_row(row)
 
 
-def asked(item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Asked:
+def asked(
+    item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
+) -> Asked:
     """What an ended episode says.
 
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
-    options, answers = options_of(turns), exchange(turns)
+    played, answers = options_of(turns), exchange(turns)
     return Asked(
         kind=f"level {item.level}",
         needed=item.level > 1,
@@ -45,8 +47,8 @@ def asked(item: Task, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> A
         # A robot that has not asked has not said what it would have fetched.
         right_before=None,
         right=score_episode(item, turns).success,
-        may_ask=options.questions != 0,
-        manner="sees all" if options.mode == "full" else "",
+        may_ask=played.questions != 0,
+        manner="sees all" if played.mode == "full" else "",
     )
 
 
