@@ -1,0 +1,71 @@
+"""Which objects a sentence names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from simulator.ambik.naming import (
+    bare,
+    context_affordance,
+    is_filler,
+    is_not_listed,
+    named,
+    names_any,
+    vocabulary,
+)
+from simulator.ambik.pairs import Pair, Scenario
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "found"),
+    [
+        ("Put the Glass  Mug away", ["glass mug"], ["glass mug"]),
+        ("fill the tea kettle", ["tea", "kettle", "tea kettle"], ["tea kettle"]),
+        ("fill the tea kettle with tea", ["tea", "tea kettle"], ["tea kettle", "tea"]),
+        ("take the green tea kettle", ["green tea", "tea kettle"], ["tea kettle"]),
+        ("steak on a pancake", ["tea", "pan", "cake"], []),
+        ("take two mugs and the dishes", ["mug", "dish"], ["mug", "dish"]),
+        ("take the oat-milk", ["oat-milk", "milk"], ["oat-milk"]),
+        ("take the pear, then the plum", ["plum", "pear"], ["pear", "plum"]),
+        ("take the pear and the pear", ["pear"], ["pear"]),
+        ("take it", [], []),
+        ("take it", ["", " "], []),
+    ],
+)
+def test_names_are_whole_words_and_the_longer_one_counts(
+    text: str, names: list[str], found: list[str]
+) -> None:
+    assert list(named(text, names)) == found
+    assert list(named(text, names[::-1])) == found
+
+
+def test_a_wanted_name_is_not_found_inside_that_of_something_else() -> None:
+    assert names_any("take the orange", ["orange"], ["orange soda"])
+    assert not names_any("take the orange soda", ["orange"], ["orange soda"])
+    assert names_any("take the orange soda", ["orange"])
+
+
+def test_all_that_an_option_names_must_be_there() -> None:
+    words = ("rice cooker", "mug", "Glass Mug", "sink")
+    assert context_affordance("put the glass mug into the sink", ["glass mug", "sink"], words) == 1
+    assert context_affordance("put the mug into the sink", ["glass mug", "sink"], words) == 0
+    assert context_affordance("switch the rice cooker on", ["rice", "sink"], words) == 0
+    assert context_affordance("dance", ["glass mug"], words) == 1
+    assert context_affordance("take the frying pan", ["glass mug"], ()) == 1
+
+
+def test_the_vocabulary_is_of_all_scenes_and_the_appliances(
+    make_pair: Callable[..., Pair], make_scenario: Callable[..., Scenario]
+) -> None:
+    found = vocabulary([make_pair(), make_pair("p2", objects=("clay mug", "wok")), make_scenario()])
+    assert {"wok", "glass mug", "fridge", "tea kettle", "plum"} <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_fillers_and_the_option_that_none_is_right() -> None:
+    assert is_filler("D) Do nothing.") and is_filler("do nothing")
+    assert not is_filler("do nothing but wait")
+    assert is_not_listed("E) an option not listed here") and not is_not_listed("list the options")
+    assert bare("1. Take it. ") == "take it" and bare("1.5 l of milk") == "1.5 l of milk"
