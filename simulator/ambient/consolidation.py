@@ -29,9 +29,9 @@ from simulator.ambient.labels import LabelSet
 from simulator.ambient.linguists import ValidatorMeasures, validator_measures
 from simulator.ambient.validated import KIND, Consolidated, Forms, Result, read_forms, result_of, results
 from simulator.ambient.views import Annotation
-from simulator.ambient.word_diff import Piece, word_diff
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
+from simulator.word_diff import Piece, word_diff
 
 
 class FormProblems(InputError):

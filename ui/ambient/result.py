@@ -9,7 +9,7 @@ from typing import cast
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import SIDES, Label, Side
 from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate
-from simulator.ambient.word_diff import Piece, word_diff
+from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN, steps
 from ui.i18n import Strings
 from ui.render.frame import Frame, RoomLink

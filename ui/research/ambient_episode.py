@@ -30,8 +30,8 @@ from simulator.ambient.rows import item_from_row
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.ambient.true_false import TEMPLATES
-from simulator.ambient.word_diff import Piece, word_diff
 from simulator.errors import InputError
+from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN
 from ui.i18n import Strings
 from ui.research.ambient_words import ordered, reading, readings

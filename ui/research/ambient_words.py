@@ -12,9 +12,9 @@ from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import TASKS, Task
 from simulator.ambient.labels import SIDES, Label, Side
 from simulator.ambient.rows import BENCHMARK
-from simulator.ambient.word_diff import Piece, word_diff
 from simulator.errors import InputError
 from simulator.stats import Interval
+from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN
 from ui.research.format import Cell, cell, scale
 from ui.research.review_page import REVIEWER

@@ -1,4 +1,4 @@
-"""Which words a rewrite adds to a sentence and takes away, for highlighting (spec 3, 4).
+"""Which words a rewrite adds to a sentence and takes away, for highlighting (AmbiEnt: 3, 4; AmbiK: 11.1).
 
 Words and punctuation marks are compared; the white space behind one goes with it.
 """

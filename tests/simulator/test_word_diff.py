@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.word_diff import word_diff
+from simulator.word_diff import word_diff
 
 # Few words, so that sentences share them; all kinds of white space and marks between them.
 SENTENCES = st.lists(
