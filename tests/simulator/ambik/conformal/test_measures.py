@@ -100,7 +100,7 @@ def test_an_agent_that_never_asks_is_not_good(made: Callable[..., Outcome], make
 
 def test_pairs_are_matched_by_id(table: list[Outcome]) -> None:
     assert matched(table).values == (1, 0, 0)
-    found = measures([*table[::-1], table[0]][1:], DEFAULT)
+    found = measures(table[::-1], DEFAULT)
     assert (found.ambdif.n, found.ambdif.left_out) == (3, {})
     lone = measures([table[0], table[3], table[4], table[5]], DEFAULT)
     assert (lone.ambdif.value, lone.ambdif.n, lone.ambdif.left_out) == (0, 1, {"unmatched": 2})
