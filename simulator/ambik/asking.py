@@ -46,7 +46,8 @@ def asked(
         needed=_yes_or_no(scores.get("needed")),
         questions=int(scores["questions"] or 0),
         useful=useful(item, turns),
-        right_before=_yes_or_no(scores.get("right_before")),
+        # Where nobody answers, what would have come of a question is not known: nothing to set beside it.
+        right_before=_yes_or_no(scores.get("right_before")) if options.get("questions") else None,
         right=_yes_or_no(scores.get("right_after")),
         manner=_manner(first, answered=bool(options.get("questions"))),
     )

@@ -31,7 +31,7 @@ from simulator.ambik.kitchen.wording import (
     plain,
     told,
 )
-from simulator.ambik.kitchen.words import stems
+from simulator.ambik.kitchen.words import plural, stems, with_article
 
 MOST: Final = 4
 """Actions that it marks at most: as many as the methods have options."""
@@ -261,14 +261,17 @@ def _edit(case: Case, opening: Opening, name: str) -> _Edit:
     if noun.category == "place":
         before = _ARTICLE.sub("", before)
         name = f"the {name}"
+    if noun.head != stems(name)[-1] and noun.stems[0].startswith("some"):
+        name = f"the {name}"
     # What is named in the plural stays so: salad plates are glass salad plates.
-    several = noun.plural and stems(name)[-1:] == (noun.head,) and not name.endswith("s")
-    return _Edit(len(before), noun.end, f"{name}s" if several else name)
+    if noun.plural and stems(name)[-1:] == (noun.head,) and not name.endswith("s"):
+        name = plural(name)
+    return _Edit(len(before), noun.end, name)
 
 
 def _edited(text: str, edits: Iterable[_Edit]) -> str:
     for one in sorted(edits, reverse=True):
-        text = f"{text[: one.start]}{one.text}{text[one.end :]}"
+        text = f"{with_article(text[: one.start], one.text)}{one.text}{text[one.end :]}"
     return text
 
 

@@ -38,6 +38,7 @@ _IRREGULAR: Final = {
     "packages": "package",
     "dishes": "dish",
 }
+_ARTICLE: Final = re.compile(r"\b([Aa])n? $")
 _SIBILANT: Final = ("sses", "shes", "ches", "xes", "zes")
 
 
@@ -83,3 +84,20 @@ def stem(word: str) -> str:
     if len(lowered) > 3 and lowered.endswith("s") and not lowered.endswith(("ss", "us", "is")):
         return lowered[:-1]
     return lowered
+
+
+def plural(name: str) -> str:
+    """A name in the plural, by its last word."""
+    lowered = name.lower()
+    if lowered.endswith(("knife", "loaf", "half")):
+        return f"{name[:-2] if lowered.endswith('fe') else name[:-1]}ves"
+    if lowered.endswith(("s", "sh", "ch", "x", "potato", "tomato")):
+        return f"{name}es"
+    if lowered.endswith("y") and lowered[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    return f"{name}s"
+
+
+def with_article(before: str, name: str) -> str:
+    """The text before a name, with `a` or `an` as the name needs it."""
+    return _ARTICLE.sub(lambda hit: hit.group(1) + ("n " if name[:1].lower() in "aeiou" else " "), before)
