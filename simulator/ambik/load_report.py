@@ -10,6 +10,7 @@ from typing import Final
 from simulator.ambik.files.pairs import COLUMNS, PairsFile
 from simulator.ambik.files.table import Record
 from simulator.ambik.oddities import row_oddities
+from simulator.ambik.pairs import Pair
 from simulator.ambik.versions import TITLES, Seen, is_new, mixture, seen
 from trees.faults import Fault
 
@@ -18,6 +19,7 @@ TITLES_OF: Final[Mapping[str, str]] = {
     "no_ids": "no column of ids",
     "no_column": "columns that are not there",
     "empty": "empty cells",
+    "indirect_missing": "clear tasks without another wording",
     "no_break": "no-break spaces, read as blanks",
     "look_alike": "Cyrillic letters that look Latin",
     "repeated": "an object twice in a list",
@@ -43,6 +45,7 @@ TITLES_OF: Final[Mapping[str, str]] = {
 """All oddities by their code."""
 # Only some of the published files have them (spec 2.2).
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
+_Rows = tuple[tuple[Pair, Record], ...]
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
 
 
@@ -55,6 +58,7 @@ class LoadReport:
         warnings: every oddity with file, line, id and, at the beginning of its message, column.
         repeated: pairs that several files hold, each taken once.
         restored: pairs of files without ids that have the id of the same pair in another file.
+        grouped: by oddity, the pairs that share the warning of one before them.
         breaks: by id of the pair, line breaks in the cells of the clear and of the ambiguous plan (spec 4).
     """
 
@@ -62,17 +66,20 @@ class LoadReport:
     warnings: tuple[Fault, ...] = ()
     repeated: int = 0
     restored: int = 0
+    grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     breaks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows there are of each oddity, in the order of `TITLES_OF`."""
-        rows = Counter(one.code for one in set(self.warnings))
+        """How often each oddity is there, in the order of `TITLES_OF`."""
+        rows = Counter(one.code for one in self.warnings)
+        rows.update({code: len(ids) for code, ids in self.grouped.items()})
         return {code: rows[code] for code in TITLES_OF if rows[code]}
 
     def ids(self, code: str) -> tuple[str, ...]:
-        """The pairs with an oddity, in the files' order."""
-        return tuple(dict.fromkeys(one.task for one in self.warnings if one.code == code))
+        """The pairs with an oddity; those that share a warning come last."""
+        told = (one.task for one in self.warnings if one.code == code)
+        return tuple(dict.fromkeys((*told, *self.grouped.get(code, ()))))
 
     def lines(self) -> tuple[str, ...]:
         """The report in words, without places."""
@@ -96,10 +103,16 @@ def load_report(file: PairsFile) -> LoadReport:
         for pair, record in rows
         for code, message in row_oddities(pair, record)
     ]
-    by_line = sorted((*_of_file(file), *found), key=lambda fault: fault.line)
+    groups = tuple(_groups(rows))
+    shared = (
+        Fault(file.table.path, held[0][0].id, held[0][1].line, code, f"{message}{_of_which(held)}", "warning")
+        for code, message, held in groups
+    )
+    by_line = sorted((*_of_file(file), *shared, *found), key=lambda fault: fault.line)
     return LoadReport(
         files=(seen(file),),
         warnings=tuple(by_line),
+        grouped={code: tuple(pair.id for pair, _ in held[1:]) for code, _, held in groups if len(held) > 1},
         breaks={pair.id: _breaks(record) for pair, record in rows},
     )
 
@@ -110,40 +123,43 @@ def joined(reports: Sequence[LoadReport]) -> LoadReport:
     return LoadReport(
         files=files,
         warnings=(*mixture(files), *(fault for report in reports for fault in report.warnings)),
+        grouped={
+            code: tuple(id for report in reports for id in report.grouped.get(code, ())) for code in TITLES_OF
+        },
         breaks={id: breaks for report in reports for id, breaks in report.breaks.items()},
     )
 
 
 def _of_file(file: PairsFile) -> Iterator[Fault]:
-    """What is odd about the file, and about so many of its rows that they are told together."""
-
-    def warning(line: int, id: str, code: str, message: str) -> Fault:
-        return Fault(file.table.path, id, line, code, message, "warning")
-
+    """What is odd about the file as a whole."""
     if not file.has_ids:
-        yield warning(1, "", "no_ids", "id: no such column; pairs are named by their rows (row-1, row-2, …)")
+        message = "id: no such column; pairs are named by their rows (row-1, row-2, …)"
+        yield Fault(file.table.path, "", 1, "no_ids", message, "warning")
     absent = [name for name in COLUMNS if name not in (*file.table.columns, *_MAY_BE_ABSENT)]
     if absent:
-        yield warning(1, "", "no_column", f"no column {', '.join(absent)}")
-    rows = tuple(zip(file.pairs, file.records, strict=True))
-    if "unambiguous_indirect" in file.table.columns:
-        empty = [(pair, record) for pair, record in rows if not pair.indirect]
-        if empty:
-            pair, record = empty[0]
-            message = f"unambiguous_indirect: is empty{_of_which(len(empty))}"
-            yield warning(record.line, pair.id, "empty", message)
-    new = [(pair, record) for pair, record in rows if is_new(pair, record)]
+        yield Fault(file.table.path, "", 1, "no_column", f"no column {', '.join(absent)}", "warning")
+
+
+def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
+    """Oddities that so many rows may have that they are told together: code, message, rows."""
+    without = tuple(
+        (pair, record)
+        for pair, record in rows
+        if "unambiguous_indirect" in record.cells and not pair.indirect
+    )
+    if without:
+        yield "indirect_missing", "unambiguous_indirect: is empty", without
+    new = tuple((pair, record) for pair, record in rows if is_new(pair, record))
     if new:
-        pair, record = new[0]
         message = (
             "plan_for_amb_task: is the clear plan, without numbers, as in pairs added in 2025: the ambiguous "
-            f"task is shown with the clear action{_of_which(len(new))}"
+            "task is shown with the clear action"
         )
-        yield warning(record.line, pair.id, "new_pairs", message)
+        yield "new_pairs", message, new
 
 
-def _of_which(count: int) -> str:
-    return "" if count == 1 else f"; {count} rows, of which this is the first"
+def _of_which(held: _Rows) -> str:
+    return "" if len(held) == 1 else f"; {len(held)} rows, of which this is the first"
 
 
 def _breaks(record: Record) -> tuple[int, int]:

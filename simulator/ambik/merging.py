@@ -56,7 +56,7 @@ def merge(files: Sequence[PairsFile]) -> Merged:
             if former is not None and _texts(former) != _texts(pair):
                 faults.append(_fault(file, pair, record, "id", f"id: another pair has it in {where}"))
             elif pair.id in held:
-                message = f"id: {held[pair.id]} has the pair for calibration; tests on it would be none"
+                message = f"id: the pair is for calibration in {held[pair.id]}, and cannot be a test too"
                 faults.append(_fault(file, pair, record, "leak", message))
             else:
                 if former is not None:

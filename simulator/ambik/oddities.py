@@ -46,6 +46,8 @@ def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:
 
 def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
     for column, text in record.cells.items():
+        if text.isascii():
+            continue
         spaces = sum(text.count(space) for space in NO_BREAK)
         if spaces:
             yield "no_break", f"{column}: {spaces} no-break space{'s' * (spaces > 1)}, read as blanks"

@@ -16,6 +16,8 @@ from trees.faults import Fault
 T = TypeVar("T")
 NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
+# What bytes that are no UTF-8 are decoded to.
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WHOLE: Final = re.compile(r"(-?[0-9]+)(?:\.0*)?")
 
 
@@ -78,7 +80,8 @@ class Table:
 
 def clean(text: str) -> str:
     r"""A cell as it is read: ``\r\n`` to ``\n``, no-break space to blank, no outer blanks (spec 2.4)."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_BLANKS).strip()
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 
 def header_of(path: str | Path) -> tuple[str, ...]:
@@ -213,6 +216,4 @@ def _columns(
 
 def _not_utf8(cells: Mapping[str, str]) -> str:
     """The first column whose cell has bytes that are no UTF-8; empty if there is none."""
-    return next(
-        (name for name, text in cells.items() if any("\ud800" <= one <= "\udfff" for one in text)), ""
-    )
+    return next((name for name, text in cells.items() if _SURROGATE.search(text)), "")

@@ -43,7 +43,7 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
     [
         ({"question": ""}, "empty", "question: is empty"),
         ({"user_intent": " "}, "empty", "user_intent: is empty"),
-        ({"unambiguous_indirect": ""}, "empty", "unambiguous_indirect: is empty"),
+        ({"unambiguous_indirect": ""}, "indirect_missing", "unambiguous_indirect: is empty"),
         ({"answer": "The\u00a0red\u00a0one."}, "no_break", "answer: 2 no-break spaces, read as blanks"),
         (
             {"answer": "The r\u0435d \u0430nd r\u0435d one."},
@@ -169,10 +169,13 @@ def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: W
     path = write("a.csv", row(), row(id="8", **new), row(id="9", **new, unambiguous_indirect=""))
     assert [(code, message.rpartition("; ")[2]) for code, message in told(path)] == [
         ("new_pairs", "2 rows, of which this is the first"),
-        ("empty", "unambiguous_indirect: is empty"),
+        ("indirect_missing", "unambiguous_indirect: is empty"),
     ]
     found = seen(read_pairs_file(path))
     assert (found.version, found.new) == ("2025", 2)
+    report = read_pairs(path).report
+    assert report.counts == {"indirect_missing": 1, "new_pairs": 2}
+    assert report.ids("new_pairs") == ("8", "9")
 
 
 def test_versions_are_told_by_rows_and_columns(row: NewRow, write: WriteCsv) -> None:
@@ -219,7 +222,7 @@ def test_two_files_are_one_set_of_pairs(row: NewRow, write: WriteCsv) -> None:
 def test_a_pair_for_calibration_may_not_be_among_the_tests(row: NewRow, write: WriteCsv) -> None:
     calibration = write("calib.csv", row(id="1", take_amb="1"), row(id="2", take_amb="0"))
     leaking = write("test.csv", row(id="2"), row(id="3"))
-    message = "id: calib.csv has the pair for calibration; tests on it would be none"
+    message = "id: the pair is for calibration in calib.csv, and cannot be a test too"
     for paths in ((calibration, leaking), (leaking, calibration)):
         ids, faults, _ = merged(*paths)
         assert sorted(ids) == ["1", "2", "3"]
