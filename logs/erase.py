@@ -43,6 +43,7 @@ RECEIPT = "participant.erased"
 
 # A quote of fewer characters could be anybody's ("yes", "thank you").
 _QUOTE = 8
+_EDGES = " .,;:!?…。，；：！？\"'“”‘’«»()（）"
 # What remains of a payload's texts: labels and tree indices, such as 1.2 or follow_up.
 _LABEL = re.compile(r"[A-Za-z0-9_.:/+-]{1,40}")
 _INDEX = re.compile(r"[0-9.]+")
@@ -218,7 +219,9 @@ class _Quotes:
     """A person's words, to be found in what others said."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        wanted = {text.strip() for text in texts if len(text.strip()) >= _QUOTE and text != ERASED}
+        # Who takes words up seldom takes up the stop behind them.
+        bare = (text.strip().strip(_EDGES) for text in texts if text != ERASED)
+        wanted = {text for text in bare if len(text) >= _QUOTE}
         # Longest first, so that a quote within a quote does not leave half of it.
         ordered = sorted(wanted, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None

@@ -11,7 +11,7 @@ import pytest
 
 from logs import LogError, LogReader, LogWriter, NotInLog
 from logs.connect import connect_for_writing
-from logs.erase import ERASED, erase_participant
+from logs.erase import ERASED, _Quotes, erase_participant
 from logs.pseudonym import key_path, load_key, pseudonym_of
 from logs.rows import (
     Assignment,
@@ -199,6 +199,13 @@ def test_the_shape_of_the_data_stays(study: Path) -> None:
         assert receipt.details["reason"] == "asked by mail"
         assert receipt.details["episodes"] == ["e0", "e2"]
         assert receipt.details["rows"]["identities"] == 1
+
+
+@pytest.mark.parametrize("said", ["The blue mug on the left.", "  “The blue mug on the left!”"])
+@pytest.mark.parametrize("taken", ["Take it (the blue mug on the left).", "The blue mug on the left? Yes."])
+def test_words_that_others_took_up_without_the_stop_go_too(said: str, taken: str) -> None:
+    assert "blue mug" not in _Quotes([said]).blot(taken)
+    assert _Quotes(["No!", ERASED]).blot(f"No, no. {ERASED}") == f"No, no. {ERASED}"
 
 
 def test_what_a_payload_calls_private_goes_with_the_scores_of_that_episode(study: Path) -> None:

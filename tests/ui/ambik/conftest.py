@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions, over_http
+sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # visiting
+sys.path.insert(0, str(Path(__file__).parent))  # seated
+
+from fake_sessions import FakeSessions
+
+from logs import LogReader, LogWriter
+from simulator.ambik.sessions import AmbikSessions
+from simulator.studies import Study
+from ui.actions import Actions
+from ui.ambik.actions import AmbikActions
+from ui.ambik.ports import ROOM
+from ui.server import create_server
+from ui.tokens import Signer
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+def make_study(name: str, seat: str, **settings: Any) -> Study:
+    """A study in the seat on a few built-in tasks or drafts."""
+    task = {"task": "annotate" if seat == "annotator" else "decide", "items": 4, "languages": ["en", "zh"]}
+    given = {
+        "id": name,
+        "title": f"The {name}",
+        "benchmark": "ambik",
+        "seat": seat,
+        "settings": task | settings,
+        "judgments_per_item": 2,
+        "sets_per_participant": 2,
+        "completion_codes": {"complete": f"DONE-{name}", "returned": f"BACK-{name}"},
+    }
+    return Study.model_validate(given)
+
+
+STUDIES = (
+    make_study("robots", "robot"),
+    make_study("shown", "robot", show_result=True),
+    make_study("users", "user", opposite="offline/always-asks"),
+    make_study("annotators", "annotator"),
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def kitchen(log: tuple[LogWriter, LogReader]) -> AmbikSessions:
+    """Free play and small studies, on a log of their own; no models."""
+    return AmbikSessions(*log, no_models, studies=STUDIES, env={})
+
+
+@pytest.fixture
+def actions(kitchen: AmbikSessions) -> Actions:
+    signer = Signer(b"a secret for tests")
+    return Actions(FakeSessions(), signer, rooms={ROOM: AmbikActions(kitchen, signer)})
+
+
+@pytest.fixture
+async def client(kitchen: AmbikSessions, tmp_path: Path) -> TestClient:
+    # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
+    server = create_server(FakeSessions(), home=tmp_path, ambik=kitchen)
+    return TestClient(server, base_url="http://127.0.0.1:7860")

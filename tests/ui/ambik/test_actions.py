@@ -1,0 +1,203 @@
+"""What the browser can ask for: three seats, two people, sets of studies, turns that are refused."""
+
+from __future__ import annotations
+
+from urllib.parse import urlparse
+
+import pytest
+from seated import Visit, ask_for_place, draft_of, enter, pair_fields, play, task_of
+from visiting import Page, words
+
+from logs import LogReader, LogWriter
+from simulator.ambik.sessions import AmbikSessions
+from ui.actions import Actions
+from ui.tokens import TokenError
+
+Log = tuple[LogWriter, LogReader]
+
+
+async def test_a_robot_asks_once_and_then_acts(actions: Actions, log: Log) -> None:
+    visit = await play(actions, type="preferences")
+    assert visit.stage == "instructions"
+    await visit.begin()
+    item = task_of(log[1], visit.episode)
+    assert item.type == "preferences"
+    first, second = item.options[:2]
+    assert (await visit.ask("Which one?", first, second))["accepted"]
+    assert visit.stage == "decide"
+    assert item.pair.answer in words(visit.html)
+    assert "ak-question" not in visit.html
+    assert (await visit.act(first, first))["accepted"]
+    assert visit.stage == "done"
+    assert "You asked, and rightly so" in words(visit.html)
+    turns = tuple(log[1].turns(visit.episode))
+    assert [turn.payload["kind"] for turn in turns] == ["ready", "decide", "answer", "decide"]
+    assert turns[1].payload["prediction_set"] == [first, second]
+    assert turns[1].payload["keys_used"] is True
+    assert turns[1].text == "Which one?"
+
+
+async def test_an_action_in_words_of_ones_own(actions: Actions, log: Log) -> None:
+    visit = await play(actions, type="unambiguous_direct")
+    await visit.begin()
+    assert (await visit.act("Do it with care."))["accepted"]
+    assert "You were right not to ask" in words(visit.html)
+    assert tuple(log[1].turns(visit.episode))[-1].payload["action"] == "Do it with care."
+
+
+async def test_what_would_be_done_without_asking_is_kept(actions: Actions, log: Log) -> None:
+    visit = await play(actions, type="preferences")
+    await visit.begin()
+    option = task_of(log[1], visit.episode).options[0]
+    await visit.send(choice={"marked": [option], "act": option, "ask": "Which?"})
+    assert tuple(log[1].turns(visit.episode))[1].payload["action"] == option
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"marked": []}, "choose what to do"),
+        ({"marked": [], "ask": " "}, "write your question"),
+        ({"marked": ["Set fire to the sink."], "act": "Wait."}, "not on the list"),
+    ],
+)
+async def test_a_choice_that_is_none_is_no_turn(
+    actions: Actions, log: Log, choice: dict[str, object], said: str
+) -> None:
+    visit = await play(actions)
+    await visit.begin()
+    number = visit.number
+    assert not (await visit.send(choice=choice))["accepted"]
+    assert said in words(visit.html)
+    assert visit.number == number
+    assert len(tuple(log[1].turns(visit.episode))) == 1
+
+
+async def test_a_user_is_asked_and_answers(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "user", opposite="offline/always-asks", type="preferences")
+    await visit.begin()
+    assert visit.stage == "answer"
+    item = task_of(log[1], visit.episode)
+    assert item.pair.clear in words(visit.html)
+    number = visit.number
+    assert not (await visit.send(text="  "))["accepted"]
+    assert visit.number == number
+    assert (await visit.send(text=item.pair.answer))["accepted"]
+    assert visit.stage == "done"
+    assert "The robot asked, and rightly so" in words(visit.html)
+    answer = next(turn for turn in log[1].turns(visit.episode) if turn.payload["kind"] == "answer")
+    assert answer.text == item.pair.answer
+
+
+async def test_an_annotator_sends_a_pair_or_deletes_it(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    assert visit.stage == "annotate"
+    answer = await visit.send(filled={"delete": "Nobody would want that.", "comment": "Odd."})
+    assert answer["accepted"]
+    assert "The row is deleted" in words(visit.html)
+    form = tuple(log[1].turns(visit.episode))[-1].payload["form"]
+    assert (form["delete"], form["comment"]) == ("Nobody would want that.", "Odd.")
+
+
+async def test_two_people_play_together(actions: Actions, log: Log) -> None:
+    robot = await play(actions, "robot", opposite="person", type="preferences")
+    link = Page(robot.html).one("data-link")["value"] or ""
+    user = Visit(actions, urlparse(link).query)
+    await user.look()
+    assert user.stage == "wait"
+    assert (await actions.state(user.token))["my_turn"] is False
+    await robot.begin()
+    assert robot.stage == "wait"  # until the user has read the instructions, too
+    await user.look()
+    assert "data-link" not in user.html
+    await user.begin()
+    await robot.look()
+    assert robot.stage == "decide"
+    number = user.number
+    await robot.ask("Which one would you like?")
+    assert robot.stage == "wait"
+    assert (await actions.state(user.token))["number"] > number
+    await user.look()
+    assert user.stage == "answer"
+    assert "Which one would you like?" in words(user.html)
+    await user.send(text="The small one.")
+    assert user.stage == "wait"
+    await robot.look()
+    assert "The small one." in words(robot.html)
+    await robot.act("Take the small one.")
+    await user.look()
+    assert (robot.stage, user.stage) == ("done", "done")
+    assert "The robot did this" in words(user.html)
+
+
+async def test_who_is_not_offered_cannot_sit_opposite(actions: Actions) -> None:
+    answer = await actions.start(
+        {"room": "ambik", "seat": "user", "language": "en", "opposite": "script:/etc/passwd"}
+    )
+    assert "go" not in answer
+    answer = await actions.start({"room": "ambik", "seat": "cook", "language": "en"})
+    assert "did not work" in answer["problem"]
+
+
+@pytest.mark.parametrize("study", ["robots", "users", "annotators"])
+async def test_a_set_of_a_study_and_the_next_one(actions: Actions, log: Log, study: str) -> None:
+    visit = await enter(actions, study, "pid-1")
+    assert visit.stage == "consent"
+    await visit.begin()
+    await finish(visit, log[1])
+    assert visit.stage == "done"
+    assert f"DONE-{study}" in visit.html
+    assert "rightly so" not in words(visit.html)
+    answer = await actions.next_set(visit.call)
+    second = Visit(actions, answer["go"].partition("?")[2])
+    await second.look()
+    assert second.stage in ("decide", "answer", "annotate")  # neither consent nor instructions again
+    await finish(second, log[1])
+    assert "All" not in words(second.html)
+    assert 'action="next' not in second.html
+    assert (await ask_for_place(actions, study, "pid-1")).get("go") is None
+
+
+async def finish(visit: Visit, reader: LogReader) -> None:
+    """Do what the seat is there for, in one turn."""
+    if visit.stage == "decide":
+        await visit.act(task_of(reader, visit.episode).options[0])
+    elif visit.stage == "answer":
+        await visit.send(text="Whichever you like.")
+    else:
+        await visit.send(filled={"delete": "Absurd."})
+
+
+async def test_a_study_shows_the_result_where_it_says_so(actions: Actions, log: Log) -> None:
+    visit = await enter(actions, "shown", "pid-1")
+    await visit.begin()
+    await finish(visit, log[1])
+    assert "What was meant" in words(visit.html)
+    assert "DONE-shown" in visit.html
+
+
+async def test_declining_and_withdrawing(actions: Actions, log: Log, kitchen: AmbikSessions) -> None:
+    before = [card.places_left for card in kitchen.studies()]
+    visit = await enter(actions, "robots", "pid-1")
+    await visit.send(text="no")
+    assert 'data-code="declined"' in visit.html
+    visit = await enter(actions, "users", "pid-2")
+    await visit.begin()
+    await visit.send(text="My secret wish.")
+    assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
+    assert [card.places_left for card in kitchen.studies()] == before
+    assert not any("secret" in turn.text for turn in log[1].turns(visit.episode))
+
+
+async def test_a_form_is_checked_for_those_who_hold_its_link(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    form = pair_fields(draft_of(log[1], visit.episode))
+    said = await visit.check(**form | {"clear_plan": ["Peel the red onion.", "Wash it."], "variants": []})
+    found = {one["text"]: one["intent"] for one in said["accepts"]}
+    assert (found["Peel the red onion."], found["Wash it."]) == (True, False)
+    assert len(tuple(log[1].turns(visit.episode))) == 1
+    visit.query = "t=nobody"
+    with pytest.raises(TokenError):
+        await visit.check(**form)
