@@ -91,7 +91,7 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id)
-    there, here = options_of(run), Options.read(options)
+    there, here = options_of(reader, run_id), Options.read(options)
     if there.dialogue == "after" or there.questions:
         raise InputError(f"calibration {run_id}: questions were answered in it; it must be without dialogue.")
     for name, before, now in (
@@ -126,7 +126,7 @@ def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping
         return None
     method = Options.read(options).method
     for run_id in runs:
-        if len(runs) == 1 or options_of(required_run(reader, run_id)).method == method:
+        if len(runs) == 1 or options_of(reader, run_id).method == method:
             require_fitting(reader, run_id, robot, options)
             return run_id
     raise InputError(f"--calibration: none of these runs is of {NAMES[method] if method else robot}.")

@@ -14,12 +14,12 @@ from rich.console import Console
 from logs import LogReader
 from simulator.ambik.calibration import SUFFIX, calibrated_on, calibration_options, fitting
 from simulator.ambik.items import DecideItem
-from simulator.ambik.parts import Wish, calibrating_items, episode_options, test_items
+from simulator.ambik.parts import Wish, calibrating_items, episode_options, test_items, version_of
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ITEM
-from simulator.ambik.summary import print_summaries, summarise
+from simulator.ambik.summary import print_summaries, print_usage, summarise
 from simulator.ambik.terms import CONFORMAL, NAMES, Method
 from simulator.models import ModelOptions
 from simulator.runner.command import Wanted, play
@@ -127,6 +127,7 @@ def _calibrated(
             )
             raise typer.Exit(1)
         ready = calibrated_on(reader, run, settings, tests)
+        print_usage(console, reader.usage(run))
     found = ready.calibrated
     less = f", {ready.missing} aborted" if ready.missing else ""
     console.print(f"[dim]threshold[/dim] {found.q_hat:.4f} [dim]of {found.n} items of[/dim] {run}{less}")
@@ -165,6 +166,7 @@ def _wanted(
         config={
             "data": experiment.wish.data,
             "dataset": experiment.wish.dataset,
+            "dataset_version": version_of(experiment.wish),
             "software_version": version("askback"),
         },
         seed=experiment.seed,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from simulator.ambik.checks import Announced, refusal
-from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
+from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.items import DecideItem, PairItem, ScenarioItem
 from simulator.ambik.pairs import Pair
 from simulator.ambik.playing import Dataset
@@ -43,6 +43,17 @@ class Wish:
     types: tuple[str, ...] = ()
     limit: int | None = None
     calibrating: int | None = None
+
+
+def version_of(wish: Wish) -> str:
+    """Which published version the pairs are of, as the load report says it; of scenarios nothing is known.
+
+    Raises:
+        InputError: if the data cannot be had.
+    """
+    if wish.dataset == "knowno":
+        return ""
+    return ", ".join(dict.fromkeys(one.version for one in read_pairs(wish.data).report.files))
 
 
 def is_model(name: str) -> bool:

@@ -51,13 +51,12 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
         options: of the episode.
         must_act: whether the questions are used up.
     """
-    calibrated = options.calibration if decision.method in CONFORMAL else None
+    conformal = decision.method in CONFORMAL
+    calibrated = options.calibration if conformal else None
     head = {
         "kind": "decide",
         **decision_payload(decision),
-        "nonconformity": {
-            one.text: plain_number(one.nonconformity) for one in _candidates(decision, options)
-        },
+        "nonconformity": _by_text(scored(decision, options.settings)) if conformal else {},
         "q_hat": plain_number(calibrated.q_hat) if calibrated else None,
         "epsilon": calibrated.epsilon if calibrated else None,
         "n_calibration": calibrated.n if calibrated else None,
@@ -86,8 +85,12 @@ def outcome_of(decision: Decision, options: Options) -> Outcome | None:
     return outcome(decision, options.calibration if conformal else None, options.settings)
 
 
-def _candidates(decision: Decision, options: Options) -> Sequence[Scored]:
-    return scored(decision, options.settings) if decision.method in CONFORMAL else ()
+def _by_text(candidates: Sequence[Scored]) -> dict[str, float | str | None]:
+    """Nonconformity by text; of options that read the same the smallest."""
+    found: dict[str, float] = {}
+    for one in candidates:
+        found[one.text] = min(one.nonconformity, found.get(one.text, one.nonconformity))
+    return {text: plain_number(value) for text, value in found.items()}
 
 
 def decision_payload(decision: Decision) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id)
-    options, gone = options_of(run), reader.erased_participants()
+    options, gone = options_of(reader, run_id), reader.erased_participants()
     every = reader.endings(run_id)
     episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
     endings = [every[id] for id in episodes if id in every]
@@ -181,11 +181,14 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
             console.print(f"{title}: {one.forms} forms")
         for reason, count in one.failures.items():
             console.print(Text.assemble((f"{one.run}: {count} not scored: ", "red"), reason))
-        for used in one.usage:
-            cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
-            console.print(
-                f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]"
-            )
+        print_usage(console, one.usage)
+
+
+def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
+    """What models took, a line for each."""
+    for used in usage:
+        cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
+        console.print(f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]")
 
 
 def _table(title: str, found: Measures) -> Table:

@@ -6,16 +6,16 @@ item as it was played, so a log can be scored without its data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, read_settings
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
@@ -41,8 +41,13 @@ class Played(NamedTuple):
 
     def who(self, seat: str) -> str:
         """The person's pseudonym, or who sat there."""
-        name = self.episode.seats.get(seat, "")
-        return self.episode.participant_id or name if name == "person" else name
+        return who_sat(self.episode, seat)
+
+
+def who_sat(episode: Episode, seat: str) -> str:
+    """The person's pseudonym, or the name of whoever sat there."""
+    name = episode.seats.get(seat, "")
+    return episode.participant_id or name if name == "person" else name
 
 
 def turns_of(turns: Iterable[Turn], kind: Kind) -> list[Turn]:
@@ -100,22 +105,18 @@ def decisions_of(played: Played) -> tuple[Decision, ...]:
     if isinstance(played.item, DraftItem):
         return ()
     answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
-    return tuple(decision(turn, played, answer=answers.get(turn.number, "")) for turn in played.of("decide"))
-
-
-def decision(turn: Turn, played: Played, *, answer: str = "") -> Decision:
-    """The decision of a logged turn: the inverse of `payloads.decided`."""
-    item = played.item
-    assert not isinstance(item, DraftItem)
-    found = read_decision(
-        turn.payload,
-        item,
-        episode_id=played.episode.id,
-        run=played.episode.run_id,
-        answer=answer,
-        seconds=turn.seconds,
+    return tuple(
+        decision(turn, played.episode, played.item, answer=answers.get(turn.number, ""))
+        for turn in played.of("decide")
     )
-    return replace(found, generator=played.who(ROBOT)) if found.method == "person" else found
+
+
+def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = "") -> Decision:
+    """The decision of a logged turn: the inverse of `payloads.decided`."""
+    found = read_decision(
+        turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
+    )
+    return replace(found, generator=who_sat(episode, ROBOT)) if found.method == "person" else found
 
 
 def exchanges(reader: LogReader, runs: Iterable[str]) -> tuple[Exchange, ...]:
@@ -157,13 +158,17 @@ def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
     )
 
 
-def options_of(run: Run) -> Options:
-    """How a run's episodes were played; of a study what its file says of all of them is not among it.
+def options_of(reader: LogReader, run_id: str) -> Options:
+    """How a run's episodes were played; of studies and free play, how the first one was.
 
     Raises:
-        InputError: if its options cannot be read.
+        InputError: if it is a run of another benchmark, or its options cannot be read.
+        NotInLog: if there is no such run.
     """
-    return Options.read(run.config.get("options", {}))
+    given = required_run(reader, run_id).config.get("options")
+    if given is None:
+        given = next((episode.options for episode in reader.episodes(run_id)), {})
+    return Options.read(given)
 
 
 def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
@@ -178,7 +183,7 @@ def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = N
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    options = options_of(required_run(reader, run_id))
+    options = options_of(reader, run_id)
     if options.calibration is None:
         return None
     source = options.calibration.run
@@ -227,19 +232,3 @@ def _same_task(one: Item, other: PairItem) -> bool:
     if not isinstance(one, PairItem) or one.member != other.member:
         return False
     return replace(one.pair, options=()) == replace(other.pair, options=())
-
-
-def settings_of(payload: Mapping[str, Any]) -> Settings:
-    """The settings under which a logged decision was made."""
-    return read_settings(payload.get("settings", {}))
-
-
-def decided_on(played: Played) -> DecideItem:
-    """The item of an episode with a robot.
-
-    Raises:
-        InputError: if it is an annotator's.
-    """
-    if isinstance(played.item, DraftItem):
-        raise InputError(f"{played.episode.id}: nothing is decided in it; it is an annotator's.")
-    return played.item
