@@ -33,6 +33,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
 	$(BIN)/python tests/benchmarks/bench_ambibench.py
 	$(BIN)/python tests/benchmarks/bench_scoring.py
+	$(BIN)/python tests/benchmarks/bench_local.py
 	$(BIN)/python tests/benchmarks/bench_ambient.py
 
 $(BIN)/python:

@@ -46,7 +46,8 @@ def can_go_on(transformers: Any, model: Any) -> bool:
 class Reader:
     """Reads prompts one by one, so that no prompt's numbers depend on another's.
 
-    Several in one pass, padded, would save a CPU 4 % where 400 tokens are read after a shared head.
+    Several in one pass, padded, would save a CPU a third of the time where 60 tokens are read after a shared
+    head, and next to nothing where it is 130 or more: reading, unlike writing, keeps a core busy.
     """
 
     def __init__(self, torch: Any, transformers: Any, model: Any, heads: Heads) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import threading
 from collections.abc import Sequence
@@ -12,20 +11,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
-from simulator.models.drawing import chance
+from simulator.models.base import Capabilities, Completion, Request, Usage
 from simulator.models.errors import BadRequest, Unsupported
 from simulator.models.forward import Look, Row, look
 from simulator.models.gather import Gatherer
 from simulator.models.heads import Heads
-from simulator.models.keys import Identity, json_schema, messages
+from simulator.models.keys import Identity
+from simulator.models.library import generate
 from simulator.models.prompts import Reader, can_go_on
 from simulator.models.remote import cut
-from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
+from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
 from simulator.models.shipped import find_base, shipped_folder
 from simulator.models.slots import Slots
-from simulator.models.tokenised import answer_ids, boundary, continuation, prompt_ids, token_text, tokenise
+from simulator.models.tokenised import answer_ids, boundary, continuation, prompt_ids, tokenise
 from simulator.models.weights import fingerprint, imported, load_weights
+from simulator.models.wording import Wording
 from simulator.models.writing import Desk, Job, Writer
 
 # Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
@@ -91,9 +91,8 @@ class TransformersModel:
         self.ignored: frozenset[str] = frozenset()
         pad, end = self._tokenizer.pad_token_id, self._tokenizer.eos_token_id
         self._padding = end if pad is None else pad
-        self._texts: dict[int, str] = {}
-        transformers = imported("transformers")
-        self._stopper = transformers.StoppingCriteriaList
+        self._wording = Wording(self.name, self._tokenizer, answers=self._answers)
+        self._transformers = transformers = imported("transformers")
         self._thread = ThreadPoolExecutor(1, "transformers", partial(_use, self._torch, threads))
         budget = _CPU_TOKENS if self._device == "cpu" else _GPU_TOKENS
         self._gatherer = Gatherer(self._thread, self._rows, self._look, budget)
@@ -123,7 +122,7 @@ class TransformersModel:
         stop = threading.Event()
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._thread, self._generate, request, stop)
+            return await loop.run_in_executor(self._thread, self._by_the_library, request, stop)
         finally:
             stop.set()
 
@@ -169,10 +168,7 @@ class TransformersModel:
         else:
             rows = self._prefixes(request) if self._answers else [self._whole(request)]
         for row in rows:
-            if self._longest is not None and len(row.ids) > self._longest:
-                raise BadRequest(
-                    f"the text has {len(row.ids)} tokens; {self.name} reads {self._longest} at most"
-                )
+            self._refuse_longer(len(row.ids))
         return rows
 
     def _whole(self, request: ScoreRequest) -> Row:
@@ -215,159 +211,55 @@ class TransformersModel:
     def _position(self, offset: int, token: int, seen: Look) -> Position:
         return Position(
             offset=offset,
-            token=self._text(token),
+            token=self._wording.text(token),
             logprob=seen.logprob,
-            top=tuple((self._text(id), logprob) for id, logprob in seen.top),
+            top=tuple((self._wording.text(id), logprob) for id, logprob in seen.top),
         )
-
-    def _text(self, token: int) -> str:
-        if token not in self._texts:
-            self._texts[token] = token_text(self._tokenizer, token)
-        return self._texts[token]
 
     # --- writing, in the model's thread ---------------------------------------------------------------
 
     def _job(self, request: Request) -> Job:
-        read = self._read(request)
-        if self._longest is not None and len(read) >= self._longest:
-            raise BadRequest(f"the prompt has {len(read)} tokens; {self.name} reads {self._longest} at most")
-        most = min(request.max_tokens, (self._longest or math.inf) - len(read))
-        # A text of so many bytes is in so many tokens at most, if the first of them holds half a character.
-        tail = max((len(stop.encode()) for stop in request.stop), default=0) + 4
+        read = self._wording.read(request)
+        most = request.max_tokens
+        if self._longest is not None and not self._answers:
+            self._refuse_longer(len(read))
+            most = min(most, self._longest + 1 - len(read))
 
         def over(tokens: list[int]) -> bool:
-            if len(tokens) >= most or tokens[-1] in self._ends:
-                return True
-            # Only the last tokens are new. They may read otherwise by themselves, so that the whole decides.
-            return self._stopped(request, read, tokens[-tail:]) and self._stopped(request, read, tokens)
+            return tokens[-1] in self._ends or self._wording.is_stopped(request, read, tokens)
 
         return Job(
             ids=tuple(read),
-            head=self._head(request, read) if request.shared else 0,
+            head=self._wording.head(request, read),
             samples=request.samples,
             temperature=request.temperature,
             top_p=request.top_p,
             top=request.top_logprobs,
             seed=request.seed,
+            most=most,
             over=over,
         )
 
-    def _stopped(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> bool:
-        return bool(request.stop) and cut(said := self._said(request, read, tokens), request.stop) != said
-
-    def _head(self, request: Request, read: Sequence[int]) -> int:
-        """How many tokens the shared messages are; 0 if the whole prompt does not begin with them."""
-        if request.plain:
-            return 0
-        said = _prompt(request)
-        # What the schema adds comes first, too.
-        first = said[: request.shared + len(said) - len(request.messages)]
-        try:
-            head = self._templated(first, add_generation_prompt=False)
-        except imported("jinja2").TemplateError:  # some templates want a question to come last
-            return 0
-        return len(head) if list(read[: len(head)]) == head else 0
-
     def _completion(self, request: Request, job: Job) -> Completion:
         first = job.written[0]
-        said = tuple(self._said(request, job.ids, tokens) for tokens in job.written)
+        said = tuple(self._wording.said(request, job.ids, tokens) for tokens in job.written)
         texts = tuple(cut(text, request.stop) for text in said)
         return Completion(
             text=texts[0],
             samples=texts if request.samples > 1 else (),
-            logprobs=tuple(map(self._token, first, job.looks)) if job.looks else (),
+            logprobs=tuple(map(self._wording.chance, first, job.looks)) if job.looks else (),
             usage=Usage(len(job.ids), sum(map(len, job.written))),
             finish_reason="stop" if first[-1] in self._ends or texts[0] != said[0] else "length",
         )
 
-    def _token(self, token: int, seen: Look) -> TokenLogprob:
-        top = tuple((self._text(other), logprob) for other, logprob in seen.top)
-        return TokenLogprob(self._text(token), seen.logprob, top)
+    def _by_the_library(self, request: Request, given_up: threading.Event) -> Completion:
+        job = self._job(request)
+        generate(self._torch, self._transformers, self._model, job, padding=self._padding, given_up=given_up)
+        return self._completion(request, job)
 
-    # --- writing by the library -----------------------------------------------------------------------
-
-    def _generate(self, request: Request, stop: threading.Event) -> Completion:
-        torch = self._torch
-        read = self._read(request)
-        prompt = torch.tensor([read], device=self._model.device)
-        with torch.random.fork_rng(), torch.inference_mode():
-            if request.seed is not None:
-                torch.manual_seed(request.seed)
-            out = self._model.generate(
-                prompt, attention_mask=torch.ones_like(prompt), **self._settings(request, stop)
-            )
-        # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
-        written = out.sequences[:, 1 if self._answers else len(read) :]
-        texts = [self._said(request, read, each.tolist()) for each in written]
-        ended = len(written[0]) < request.max_tokens or cut(texts[0], request.stop) != texts[0]
-        said = tuple(cut(text, request.stop) for text in texts)
-        return Completion(
-            text=said[0],
-            samples=said if request.samples > 1 else (),
-            logprobs=self._logprobs(written[0], out.logits, request.top_logprobs),
-            usage=Usage(len(read), written.numel()),
-            finish_reason="stop" if ended else "length",
-        )
-
-    def _said(self, request: Request, read: Sequence[int], tokens: Sequence[int]) -> str:
-        """The text of `tokens`, not cut."""
-        return self._written(read, tokens, after=request.plain and not self._answers)
-
-    def _read(self, request: Request) -> list[int]:
-        if not request.plain:
-            ids = self._templated(_prompt(request), add_generation_prompt=True)
-        elif self._answers:
-            ids = self._tokenizer(plain_text(request))["input_ids"]
-        else:
-            ids = list(prompt_ids(self._tokenizer, plain_text(request)))
-        if not ids:
-            raise BadRequest(f"{self.name} cannot continue an empty text")
-        return list(ids)
-
-    def _templated(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
-        """Messages as tokens."""
-        encoded = self._tokenizer.apply_chat_template(
-            said, add_generation_prompt=add_generation_prompt, return_dict=True
-        )
-        return list(encoded["input_ids"])
-
-    def _written(self, read: Sequence[int], tokens: Sequence[int], *, after: bool) -> str:
-        """The text of `tokens`; of a continuation with the blank with which it may begin."""
-        decode = partial(self._tokenizer.decode, skip_special_tokens=True)
-        if after:
-            before, whole = decode(read[-1:]), decode([*read[-1:], *tokens])
-            if whole.startswith(before):
-                return str(whole[len(before) :])
-        return str(decode(tokens))
-
-    def _settings(self, request: Request, stop: threading.Event) -> dict[str, Any]:
-        def stopped(ids: Any, scores: Any, **_: Any) -> Any:
-            return self._torch.full((ids.shape[0],), stop.is_set(), device=ids.device)
-
-        settings: dict[str, Any] = {
-            "max_new_tokens": request.max_tokens,
-            "do_sample": request.temperature > 0,
-            "return_dict_in_generate": True,
-            "output_logits": request.top_logprobs is not None,
-            "stopping_criteria": self._stopper([stopped]),
-            "pad_token_id": self._padding,
-        }
-        if request.temperature > 0:
-            # Of the whole distribution, whatever the library or the model's own settings leave out.
-            settings["num_return_sequences"] = request.samples
-            settings |= {"temperature": request.temperature, "top_p": request.top_p, "top_k": 0}
-        if request.stop:
-            settings |= {"stop_strings": list(request.stop), "tokenizer": self._tokenizer}
-        return settings
-
-    def _logprobs(self, tokens: Any, logits: Any, top: int | None) -> tuple[TokenLogprob, ...]:
-        if top is None:
-            return ()
-        looks = [
-            chance(self._torch, row[0].float(), token, top)
-            for token, row in zip(tokens.tolist(), logits, strict=True)
-        ]
-        return tuple(map(self._token, tokens.tolist(), looks))
+    def _refuse_longer(self, tokens: int) -> None:
+        if self._longest is not None and tokens > self._longest:
+            raise BadRequest(f"the text has {tokens} tokens; {self.name} reads {self._longest} at most")
 
 
 def load_shipped(
@@ -392,17 +284,6 @@ def _after(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
 def _pairs(row: Row, seen: list[Look]) -> list[tuple[int, Look]]:
     """What stands in each place looked at, and what was expected there."""
     return [(token, each) for (_, token), each in zip(row.looks, seen, strict=True)]
-
-
-def _prompt(request: Request) -> list[dict[str, str]]:
-    said = messages(request)
-    schema = json_schema(request.schema)
-    if schema is None:
-        return said
-    wanted = "Answer with one JSON object that matches this JSON schema:\n" + json.dumps(schema)
-    if said and said[0]["role"] == "system":
-        return [{"role": "system", "content": f"{said[0]['content']}\n\n{wanted}"}, *said[1:]]
-    return [{"role": "system", "content": wanted}, *said]
 
 
 def _use(torch: Any, threads: int | None) -> None:

@@ -40,7 +40,8 @@ class Job:
         top_p: only the likeliest tokens whose probabilities add up to this are drawn.
         top: likeliest tokens wanted at each place; None for no probabilities.
         seed: of what is drawn; None for chance.
-        over: whether an answer has ended, by what it has written.
+        most: tokens of an answer at most.
+        over: whether an answer has come to its end, by what it has written.
         written: the tokens of each answer.
         looks: what was expected at each place of the first answer, if asked for.
         generator: where chance comes from.
@@ -53,10 +54,15 @@ class Job:
     top_p: float
     top: int | None
     seed: int | None
+    most: int
     over: Callable[[list[int]], bool]
     written: list[list[int]] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     generator: Any = None
+
+    def ended(self, tokens: list[int]) -> bool:
+        """Whether nothing more is to be written after `tokens`."""
+        return len(tokens) >= self.most or self.over(tokens)
 
 
 @dataclass(slots=True, eq=False)
@@ -201,7 +207,7 @@ class Writer(Generic[_Asked, _Answer]):
             job.written[sample].append(token)
         if job.top is not None:
             job.looks.append(chance(torch, logits[0], tokens[0], job.top))
-        left = [sample for sample in samples if not job.over(job.written[sample])]
+        left = [sample for sample in samples if not job.ended(job.written[sample])]
         if not left:
             answer = self._desk.finish(call.asked, job)
             with suppress(InvalidStateError):  # closed meanwhile

@@ -40,6 +40,10 @@ BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the 
 BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
 CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
 PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
+TogetherOption = Annotated[
+    int,
+    typer.Option(min=1, help="answers that a model on this machine writes at a time (8 to 16 are fastest)"),
+]
 RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
 
 Afterwards = Callable[[str], Awaitable[None]]
@@ -69,7 +73,7 @@ class Wanted:
         repeats: how often each item is played.
         name: of the run; None to name it after its configuration.
         label: stands in a name that is made, where one command plays several runs.
-        concurrency: episodes at a time.
+        concurrency: episodes at a time; at least as many as a model writes together.
         workers: processes that share them; None to choose.
         title: what the progress display counts.
         shown: metric -> its short name in the progress display.
@@ -95,6 +99,11 @@ class Wanted:
     afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
 
     @property
+    def places(self) -> int:
+        """Episodes at a time: a batch that fewer ask for would never be full."""
+        return max(self.concurrency, self.models.together)
+
+    @property
     def crew(self) -> NamedCrew:
         """Who plays, by name."""
         return NamedCrew(benchmark=self.room.name, names=self.seats, options=self.options, models=self.models)
@@ -107,6 +116,7 @@ def model_options(
     cache: bool = True,
     budget: float | None = None,
     prices: Path | None = None,
+    together: int = 1,
 ) -> ModelOptions:
     """How models are reached, as the command line says it; ``replay/<run>`` reads the same log.
 
@@ -116,6 +126,7 @@ def model_options(
         cache: whether repeated requests are answered from the cache in the Askback folder.
         budget: US dollars.
         prices: a price table.
+        together: answers that a model on this machine writes at a time.
 
     Raises:
         InputError: if the price table is missing or wrong.
@@ -128,6 +139,7 @@ def model_options(
         budget=None if budget is None else Budget(budget),
         prices_path=prices,
         recordings=LogRecordings(log),
+        together=together,
     )
 
 
@@ -156,7 +168,7 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
     crew = wanted.crew
     async with LogWriter(wanted.log, durable=False) as log:
         with LogReader(wanted.log) as reader:
-            async with crew(log, wanted.concurrency) as seats, wanted.afterwards(reader, log) as rest:
+            async with crew(log, wanted.places) as seats, wanted.afterwards(reader, log) as rest:
                 plan = _plan(wanted, seats)
                 console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
                 with progress_bar(console, wanted.title, wanted.shown) as show:
@@ -164,8 +176,8 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
                         plan,
                         log,
                         reader,
-                        concurrency=wanted.concurrency,
-                        executor=executor_for(crew, wanted.log, workers, wanted.concurrency),
+                        concurrency=wanted.places,
+                        executor=executor_for(crew, wanted.log, workers, wanted.places),
                         on_progress=show,
                     )
                 await rest(plan.run.id)
@@ -173,7 +185,12 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
 
 
 def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
-    reached = {"base_url": wanted.models.base_url, "prompts": versions_digest(wanted.room.name)}
+    reached: dict[str, Any] = {
+        "base_url": wanted.models.base_url,
+        "prompts": versions_digest(wanted.room.name),
+    }
+    if wanted.models.together > 1:  # left out otherwise, so that older runs can be continued
+        reached["together"] = wanted.models.together
     return build_plan(
         room=wanted.room,
         items=wanted.items,

@@ -91,3 +91,24 @@ def test_how_models_are_reached(wanted, tmp_path):
     assert isinstance(model_options(wanted.log, budget=0.0).budget, Budget)
     with pytest.raises(InputError, match=r"gone\.yaml"):
         model_options(wanted.log, prices=tmp_path / "gone.yaml")
+
+
+def test_a_batch_of_answers_has_enough_episodes_to_be_full(wanted, console, monkeypatch):
+    places = []
+
+    async def batch(*arguments, concurrency, **named):
+        places.append(concurrency)
+
+    monkeypatch.setattr(command, "run_batch", batch)
+    for together in (1, 16):
+        play(replace(wanted, models=model_options(wanted.log, together=together)), console)
+    play(replace(wanted, models=model_options(wanted.log, together=4)), console)
+    assert places == [8, 16, 8]
+
+
+def test_answers_written_together_are_another_run(wanted, console):
+    alone = play(wanted, console)
+    together = play(replace(wanted, models=model_options(wanted.log, together=16)), console)
+    with LogReader(wanted.log) as reader:
+        assert "together" not in reader.run(alone).config
+        assert reader.run(together).config["together"] == 16

@@ -1,0 +1,189 @@
+"""Tokens per second of local/smollm2 on prompts that begin alike, by the library and by us. ``make bench``.
+
+Each prompt has about 500 tokens of worked examples that all prompts have, and 200 of its own. Half of the
+work is answers of up to 60 tokens, half is single tokens with probabilities, as in a run of AmbiK. One thread
+computes, and its own time is measured, so that other programs disturb little. Only the ratios within one run
+say anything about another machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from simulator.models import Completion, Message, ModelOptions, Request, Unsupported, load_model, weights_of
+from simulator.models.weights import quiet
+
+MODEL = "local/smollm2"
+THINGS = (
+    "a blue bowl",
+    "a glass jar of honey",
+    "two green apples",
+    "a bread knife",
+    "a loaf of rye bread",
+    "a wooden board",
+    "a carton of milk",
+    "a tin of tomatoes",
+    "a bag of rice",
+    "a steel pan",
+    "a paper towel",
+    "a bottle of olive oil",
+    "a lemon",
+    "a block of cheddar",
+    "a cup of yogurt",
+    "a peeler",
+    "a sponge",
+    "a tea towel",
+    "a mug",
+    "a jar of mustard",
+)
+CLOSE = 1e-4  # natural logarithm
+
+
+class Measured(NamedTuple):
+    """What came of some requests.
+
+    Attributes:
+        seconds: of the processor, for all of them.
+        written: tokens.
+        texts: the answers.
+        numbers: the first token's probabilities of each, if asked for.
+    """
+
+    seconds: float
+    written: int
+    texts: list[str]
+    numbers: list[float]
+
+
+def scene(chance: random.Random, things: int) -> str:
+    """A kitchen in words, a task and the steps that lead to it."""
+    there = "; ".join(chance.choice(THINGS) for _ in range(things))
+    steps = " ".join(
+        f"{number}. Put {chance.choice(THINGS)} next to {chance.choice(THINGS)}." for number in range(1, 9)
+    )
+    return f"In the kitchen there are: {there}.\nTask: prepare {chance.choice(THINGS)}.\nSteps: {steps}\n"
+
+
+def requests(count: int, seed: int, **fields: Any) -> list[Request]:
+    """Prompts with a head in common."""
+    chance = random.Random(seed)
+    examples = [Message("system", "You plan what a kitchen robot does next. Name one step.")]
+    for number in range(2):
+        said = f"Take {THINGS[number]} and put it on the counter."
+        examples += [Message("user", scene(random.Random(number), 25)), Message("assistant", said)]
+    asked = Request(messages=tuple(examples), shared=len(examples), **fields)
+    return [
+        replace(asked, messages=(*asked.messages, Message("user", scene(chance, 20)))) for _ in range(count)
+    ]
+
+
+async def ours(asked: Sequence[Request], *, shared: bool, together: int) -> Measured:
+    """Through the interface that runs use."""
+    model = load_model(MODEL, ModelOptions(device="cpu", threads=1, together=together))
+    wanted = [one if shared else replace(one, shared=0) for one in asked]
+    await model.complete(replace(wanted[0], max_tokens=1))  # warm
+    start = time.process_time()
+    answers = await asyncio.gather(*map(model.complete, wanted))
+    seconds = time.process_time() - start
+    await model.close()
+    return Measured(
+        seconds,
+        sum(answer.usage.output_tokens or 0 for answer in answers),
+        [answer.text for answer in answers],
+        [number for answer in answers for number in _numbers(answer)],
+    )
+
+
+def _numbers(answer: Completion) -> list[float]:
+    return [logprob for _, logprob in answer.logprobs[0].top] if answer.logprobs else []
+
+
+def by_the_library(asked: Sequence[Request]) -> Measured:
+    """One prompt after the other through ``generate``."""
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    with quiet(transformers):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
+        model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
+    texts, numbers, written = [], [], 0
+    start = time.process_time()
+    for one in asked:
+        said = [{"role": message.role, "content": message.content} for message in one.messages]
+        inputs = tokenizer.apply_chat_template(
+            said, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        )
+        settings: dict[str, Any] = {"max_new_tokens": one.max_tokens, "do_sample": False}
+        if one.stop:
+            settings |= {"stop_strings": list(one.stop), "tokenizer": tokenizer}
+        with torch.inference_mode():
+            out = model.generate(**inputs, **settings, return_dict_in_generate=True, output_logits=True)
+        tokens = out.sequences[0, inputs["input_ids"].shape[1] :]
+        written += len(tokens)
+        text = tokenizer.decode(tokens, skip_special_tokens=True)
+        texts.append(min((text.partition(stop)[0] for stop in one.stop), key=len, default=text))
+        if one.top_logprobs:
+            logprobs = torch.log_softmax(out.logits[0][0].float(), dim=-1)
+            numbers += torch.topk(logprobs, one.top_logprobs).values.tolist()
+    return Measured(time.process_time() - start, written, texts, numbers)
+
+
+def main(count: int = 3, widths: Sequence[int] = (8, 16)) -> int:
+    """Measure and print; 1 if a probability differs by more than it may.
+
+    Args:
+        count: prompts that the library, and we one at a time, are given.
+        widths: how many answers at a time are tried, each with as many prompts as fill them once.
+    """
+    console = Console()
+    try:
+        weights_of(MODEL)
+    except Unsupported as error:
+        console.print(f"not measured: {error}", soft_wrap=True)
+        return 0
+    apart = 0.0
+    for what, fields in (
+        ("answers of up to 60 tokens", {"max_tokens": 60, "stop": ("\nIn the kitchen",)}),
+        ("one token with 5 probabilities", {"max_tokens": 1, "top_logprobs": 5}),
+    ):
+        asked = requests(max(count, *widths), 1, **fields)
+        rows = [("library, whole prompts", by_the_library(asked[:count]))]
+        rows.append(("ours, whole prompts", asyncio.run(ours(asked[:count], shared=False, together=1))))
+        alone = asyncio.run(ours(asked, shared=True, together=1))
+        rows.append(("ours, head shared", alone))
+        for width in widths:
+            measured = asyncio.run(ours(asked[:width], shared=True, together=width))
+            rows.append((f"ours, head shared, {width} together", measured))
+        _print(console, what, rows, alone)
+        apart = max([apart, *(_apart(measured, alone) for _, measured in rows)])
+    console.print(f"largest difference of a log-probability: {apart:.1e}")
+    return int(apart > CLOSE)
+
+
+def _apart(one: Measured, other: Measured) -> float:
+    return max((abs(a - b) for a, b in zip(one.numbers, other.numbers, strict=False)), default=0.0)
+
+
+def _print(console: Console, what: str, rows: Sequence[tuple[str, Measured]], alone: Measured) -> None:
+    table = Table("how", "s per prompt", "tokens/s written", "times as fast", "texts that differ", title=what)
+    first = rows[0][1].seconds / len(rows[0][1].texts)
+    for how, measured in rows:
+        each = measured.seconds / len(measured.texts)
+        other = sum(a != b for a, b in zip(measured.texts, alone.texts, strict=False))
+        speed = f"{measured.written / measured.seconds:.1f}"
+        table.add_row(how, f"{each:.2f}", speed, f"{first / each:.1f}", f"{other} of {len(measured.texts)}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
