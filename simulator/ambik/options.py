@@ -8,6 +8,8 @@ from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.options import alternatives, case_of
 
 MOST: Final = 5
+ENOUGH: Final = 3
+"""With so many, none are made up of things of another kind."""
 
 
 def kitchen_options(item: DecideItem) -> tuple[str, ...]:
@@ -16,4 +18,4 @@ def kitchen_options(item: DecideItem) -> tuple[str, ...]:
     Nothing of what the data know of the answer goes into them, so the right one may be missing; they are the
     same for everybody, in an order that tells nothing: of their words.
     """
-    return tuple(sorted(alternatives(case_of(item), MOST)))
+    return tuple(sorted(alternatives(case_of(item), MOST, ENOUGH)))

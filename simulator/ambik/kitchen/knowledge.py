@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from simulator.ambik.kitchen.categories import Thing, sense
 from simulator.ambik.kitchen.words import stems
@@ -204,11 +204,30 @@ def somethings() -> tuple[tuple[re.Pattern[str], str], ...]:
     )
 
 
-KNOWABLE: Final = frozenset(sense()["knowable"])
-WIDE: Final = frozenset(sense()["wide"])
-SELDOM: Final[tuple[str, ...]] = tuple(sense()["seldom"])
-PERISHABLE: Final = tuple(sense()["perishable"])
-FETCH: Final = re.compile(sense()["fetch"], re.IGNORECASE)
+def is_knowable(word: str) -> bool:
+    """Whether a word says that everybody knows which one: suitable, proper."""
+    return word in sense()["knowable"]
+
+
+def is_wide(category: str) -> bool:
+    """Whether a category is so wide that its name says nothing."""
+    return category in sense()["wide"]
+
+
+def is_perishable(one: Thing) -> bool:
+    """Whether a thing is kept in the fridge."""
+    return any(one.is_a(kind) for kind in sense()["perishable"])
+
+
+def seldomness(one: Thing) -> int:
+    """How seldom one takes it where there is something else: paper and plastic more than china."""
+    return sum(word in one.stems for word in sense()["seldom"])
+
+
+@cache
+def fetching() -> re.Pattern[str]:
+    """Words that say that something is taken from where it is."""
+    return re.compile(sense()["fetch"], re.IGNORECASE)
 
 
 def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> tuple[Settled, ...]:

@@ -20,9 +20,7 @@ from simulator.ambik.kitchen.categories import (
 from simulator.ambik.kitchen.words import Word, words
 
 # Words that are nouns of a kitchen and things to do there: at the head of a clause they are the latter.
-_ALSO_VERBS: Final = frozenset(sense()["also_verbs"])
 _BEFORE_VERBS: Final = frozenset(("and", "then", "to", ",", ".", ";", ":", "please", "or", "not"))
-_AFTER_VERBS: Final = frozenset(sense()["after_verbs"])
 _NO_NOUNS: Final = frozenset(("and", "or", "of", "the"))
 _ALL: Final = frozenset(("all", "every", "each", "both", "various", "different", "several", "any"))
 _INDEFINITE: Final = frozenset(("a", "an", "some", "another", "any", "one", "more", "other"))
@@ -123,12 +121,12 @@ def _can_be_head(word: str) -> bool:
 
 
 def _is_verb(found: Sequence[Word], at: int) -> bool:
-    if found[at].stem not in _ALSO_VERBS:
+    if found[at].stem not in sense()["also_verbs"]:
         return False
     if at == 0:
         return True
     after = found[at + 1].stem if at + 1 < len(found) else ""
-    return found[at - 1].stem in _BEFORE_VERBS and after in _AFTER_VERBS
+    return found[at - 1].stem in _BEFORE_VERBS and after in sense()["after_verbs"]
 
 
 def _is_amount(found: Sequence[Word], end: int) -> bool:

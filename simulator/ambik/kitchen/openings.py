@@ -10,16 +10,16 @@ from typing import Final, Literal
 
 from simulator.ambik.kitchen.categories import Thing, is_describing, thing
 from simulator.ambik.kitchen.knowledge import (
-    KNOWABLE,
-    PERISHABLE,
-    SELDOM,
-    WIDE,
     Amount,
     Settled,
     Why,
     amounts,
     fittest,
+    is_knowable,
+    is_perishable,
+    is_wide,
     purposes,
+    seldomness,
     settle,
     somethings,
 )
@@ -160,7 +160,7 @@ def _opening(case: Case, noun: Mention) -> Opening:
         return Opening(noun, said, "text")
     if rules and rules[-1].why.kind == "safety":
         return Opening(noun, settled[:1], "sense", rules, rules[-1].why)
-    if (vague or noun.category in WIDE) and (found := _for_purpose(case, noun)):
+    if (vague or is_wide(noun.category)) and (found := _for_purpose(case, noun)):
         return Opening(noun, (found[0],), "sense", rules, found[1])
     if vague and noun.category != "ingredient":
         return Opening(noun, settled[:1], "guess" if settled else "", rules)
@@ -169,13 +169,13 @@ def _opening(case: Case, noun: Mention) -> Opening:
 
 def _likeliest_first(things: Sequence[Thing]) -> tuple[Thing, ...]:
     """What one usually takes comes first: china before plastic."""
-    return tuple(sorted(things, key=lambda one: sum(word in one.stems for word in SELDOM)))
+    return tuple(sorted(things, key=seldomness))
 
 
 def _vague(case: Case, noun: Mention) -> bool:
     """Whether the words say that everybody knows which: a suitable tool."""
     before = [one for one in words(case.step) if one.end <= noun.start][-2:]
-    return any(one.stem in KNOWABLE for one in before) or any(word in KNOWABLE for word in noun.stems)
+    return any(is_knowable(one.stem) for one in before) or any(map(is_knowable, noun.stems))
 
 
 def _said_here(case: Case, noun: Mention) -> bool:
@@ -253,5 +253,5 @@ def _place(case: Case, noun: Mention) -> Opening:
         return Opening(noun, ("kitchen table",), "sense", (), _TABLE)
     nouns = (one for one in case.nouns if one.category != "place")
     food = next((one.things[0] if one.things else thing(" ".join(one.stems)) for one in nouns), None)
-    cold = food is not None and any(food.is_a(each) for each in PERISHABLE)
+    cold = food is not None and is_perishable(food)
     return Opening(noun, ("fridge" if cold else "cupboard",), "sense", (), _FRIDGE if cold else _CUPBOARD)

@@ -7,9 +7,10 @@ from typing import Final
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.categories import Thing
-from simulator.ambik.kitchen.mentions import Mention
+from simulator.ambik.kitchen.mentions import Mention, mentions
 from simulator.ambik.kitchen.openings import Case
 from simulator.ambik.kitchen.reasoning import judge
+from simulator.ambik.kitchen.words import with_article
 from simulator.ambik.playing import (
     appliances_of,
     exchange_of,
@@ -42,31 +43,38 @@ def case_of(
     )
 
 
-def alternatives(case: Case, many: int = MANY) -> tuple[str, ...]:
-    """Actions that might be meant, two to `many`: by what is open, else by what resembles what is named."""
+def alternatives(case: Case, many: int = MANY, enough: int = MANY) -> tuple[str, ...]:
+    """Actions that might be meant, two to `many`: by what is open, else by what resembles what is named.
+
+    Args:
+        case: the step and what belongs to it.
+        many: actions at most.
+        enough: so many are not followed by some with things of another kind.
+    """
     found = dict.fromkeys(judge(case, many).marked)
-    for action in _others(case, next(iter(found))):
-        if len(found) >= many:
+    action = next(iter(found))
+    for likely, other in _others(case, action):
+        if len(found) >= (many if likely else enough):
             break
-        found.setdefault(action)
+        found.setdefault(other)
     return tuple(found)
 
 
-def _others(case: Case, action: str) -> Iterator[str]:
-    """The action with things of the same kind, then of a wider one, then with anything else that is there."""
-    nouns = [one for one in case.nouns if one.things]
+def _others(case: Case, action: str) -> Iterator[tuple[bool, str]]:
+    """The action with things of the same kind (likely ones), then with others, then something else."""
+    nouns = [one for one in mentions(action, case.things) if one.things]
     for alike in (_same_kind, _same_family, _anything):
         for noun in reversed(nouns):
             for other in case.things:
                 if other not in noun.things and alike(noun.things[0], other):
-                    yield _with(case, noun, other)
+                    yield alike is _same_kind, _with(action, noun, other)
     body = action.rstrip(". ")
-    yield from (f"{body} using the {one.name}." for one in case.things)
-    yield from (f"{body}, and wait.", f"Do not {body[:1].lower()}{body[1:]}.")
+    yield from ((False, f"{body} using the {one.name}.") for one in case.things)
+    yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
 
 
-def _with(case: Case, noun: Mention, other: Thing) -> str:
-    return f"{case.step[: noun.start]}{other.name}{case.step[noun.end :]}"
+def _with(action: str, noun: Mention, other: Thing) -> str:
+    return f"{with_article(action[: noun.start], other.name)}{other.name}{action[noun.end :]}"
 
 
 def _same_kind(one: Thing, other: Thing) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from simulator.ambik.kitchen.categories import Thing, categories, thing
-from simulator.ambik.kitchen.knowledge import FETCH, PERISHABLE, Why, fittest, purposes, rewrites
+from simulator.ambik.kitchen.knowledge import Why, fetching, fittest, is_perishable, purposes, rewrites
 from simulator.ambik.kitchen.mentions import mentions
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
 from simulator.ambik.kitchen.wording import (
@@ -220,13 +220,13 @@ def _fetched(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
     """Adds where something perishable is taken from, if the step only says that it is taken."""
     first = case.step.split(" and ")[0]
     if (
-        not FETCH.match(case.step.strip())
+        not fetching().match(case.step.strip())
         or _FROM.search(text)
         or re.search(r"\b(from|out of|to|in|into|on)\b", first)
     ):
         return None
     food = [one for each in mentions(first, case.things) for one in each.things[:1]]
-    if not food or not all(_is_any(one, PERISHABLE) for one in food):
+    if not food or not all(map(is_perishable, food)):
         return None
     why = Why("Perishable food is kept in the fridge.", "易坏的食物放在冰箱里。", "safety")
     return _appended(text, "from the fridge"), fills("fridge", why)
