@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from simulator.ambik.files.kinds import PAIRS, files_of
-from simulator.ambik.files.pairs import PairsFile, read_pairs_file
+from simulator.ambik.files.pairs import PairsFile, looks_like_pairs, read_pairs_file
 from simulator.ambik.files.table import header_of
 from simulator.ambik.merging import merge
 from simulator.errors import InputError
 from trees.faults import Fault
 
 KIND: Final = "AmbiK's pairs, KnowNo scenarios and runs (.csv, .json or .jsonl, told by their columns)"
-# One of them is enough for a file that is named to be checked: the check then says what it lacks.
-_COLUMNS: Final = frozenset(("ambiguous_task", "ambiguity_type", "amb_shortlist", "plan_for_amb_task"))
 
 
 def find_files(path: Path) -> tuple[Path, ...]:
@@ -51,4 +49,4 @@ def check_files(files: Sequence[Path], *, one_set: bool = False) -> tuple[Fault,
 
 
 def _looks_like_pairs(path: Path) -> bool:
-    return path.suffix == ".csv" and not _COLUMNS.isdisjoint(header_of(path))
+    return path.suffix.lower() == ".csv" and looks_like_pairs(header_of(path))

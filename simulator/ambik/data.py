@@ -14,7 +14,8 @@ from simulator import datasets
 from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
 from simulator.ambik.files.knowno import read_knowno
 from simulator.ambik.files.logprobs import Logprobs, read_logprobs
-from simulator.ambik.files.pairs import as_file, read_pairs_file
+from simulator.ambik.files.pairs import as_file, looks_like_pairs, read_pairs_file
+from simulator.ambik.files.table import header_of
 from simulator.ambik.load_report import LoadReport, load_report
 from simulator.ambik.merging import merge
 from simulator.ambik.pairs import Draft, Pair, Scenario
@@ -210,6 +211,9 @@ def _read_registered(folder: Path) -> Loaded:
 
 def _read_path(path: Path) -> Loaded:
     files = [file for file, kind in files_of(path).items() if kind is PAIRS]
+    # A file so damaged that it is of no kind tells what it lacks, where it is asked for.
+    if not files and path.is_file() and looks_like_pairs(header_of(path)):
+        files = [path]
     if not files:
         raise InputError(
             f"{path}: no file of AmbiK's pairs (.csv with the columns ambiguous_task, ambiguity_type, …)"

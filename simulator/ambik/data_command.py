@@ -60,7 +60,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
         InputError: if there is no pair, scenario or record of a run, or rows are faulty.
     """
     path = Path(path).expanduser().absolute()
-    single = path if path.suffix != ".zip" and path.is_file() else None
+    single = path if path.suffix.lower() != ".zip" and path.is_file() else None
     left_out: dict[str, int] = {}
 
     def select(folder: Path, good: Path) -> Mapping[str, Path]:
@@ -148,7 +148,7 @@ def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path]
 
 def _without(copy: Path, first: Collection[int]) -> bool:
     """Leave rows out of a file, named by their first lines; whether any is left."""
-    if copy.suffix == ".csv":
+    if copy.suffix.lower() == ".csv":
         spans = read_table(copy).spans
         without_lines(copy, {line for one in first for line in range(one, spans.get(one, one) + 1)})
         return len(spans.keys() - set(first)) > 0

@@ -46,7 +46,7 @@ def read_entries(path: str | Path) -> tuple[Entry, ...]:
 
 def is_lines(path: str | Path) -> bool:
     """Whether a file has a record in each line."""
-    return Path(path).suffix == ".jsonl"
+    return Path(path).suffix.lower() == ".jsonl"
 
 
 def read_records(

@@ -70,10 +70,10 @@ KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_
 
 def kind_of(path: Path) -> Kind | None:
     """What a file is; None if it is none of AmbiK's, or cannot be read."""
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         header = header_of(path)
         return next((kind for kind in KINDS if kind.columns is not None and kind.columns(header)), None)
-    if path.suffix not in (".json", ".jsonl"):
+    if path.suffix.lower() not in (".json", ".jsonl"):
         return None
     # One record that lacks a field tells nothing.
     rows = tuple(islice(_records(path), _ROWS))

@@ -41,6 +41,8 @@ COLUMNS: Final = (
     *("plan_for_clear_task", "plan_for_amb_task", "end_of_ambiguity", "user_intent", "variants", "take_amb"),
 )
 """All columns, in the order in which the published files have them."""
+_OWN: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
+_SEPARATORS: Final = re.compile(r"[;\t]")
 # A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
 _NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)](?:\s+|(?=[^\W\d_]))")
 
@@ -78,6 +80,12 @@ def is_pairs(header: Iterable[str]) -> bool:
     return {"ambiguous_task", "ambiguity_type"} <= names or {"ambiguous_task", "unambiguous_direct"} <= names
 
 
+def looks_like_pairs(header: Iterable[str]) -> bool:
+    """Whether columns are at least some of those that no other file has, or would be with commas between."""
+    names = [name for cell in header for name in _SEPARATORS.split(cell)]
+    return any(OLD_NAMES.get(name, name) in _OWN for name in names)
+
+
 def read_pairs_file(path: str | Path) -> PairsFile:
     """The pairs of a file; every row that is not good is a fault, and so is one whose id occurred before.
 
@@ -88,6 +96,8 @@ def read_pairs_file(path: str | Path) -> PairsFile:
     """
     table = read_table(path, OLD_NAMES)
     missing = [name for name in NEEDED if name not in table.columns]
+    if missing and len(table.columns) == 1 and _SEPARATORS.search(table.columns[0]):
+        raise InputError(f"{path}: has no commas between its columns; save it as CSV with commas")
     if missing:
         raise InputError(
             f"{path}: no column {', '.join(missing)}; the columns are {', '.join(table.columns) or 'none'}"

@@ -60,6 +60,19 @@ def test_files_of_other_rooms_are_left_to_them(row: NewRow, write: WriteCsv, tmp
     assert find_files(half) == (half,)
     (fault,) = check_files([half])
     assert fault.message.startswith("no column environment_short, environment_full") and fault.line == 0
+    for path in (half, write("upper.CSV", row())):
+        assert find_files(path) == (path,)
+
+
+def test_a_file_with_other_signs_between_its_columns_says_what_to_do(row: NewRow, write: WriteCsv) -> None:
+    for sign in (";", "\t"):
+        path = write("a.csv", row(variants="", plan_for_clear_task="Warm.", plan_for_amb_task="Warm."))
+        path.write_text(sign.join(COLUMNS) + "\n" + sign.join("x" * len(COLUMNS)) + "\n", encoding="utf-8")
+        assert find_files(path) == (path,)
+        (fault,) = check_files([path])
+        assert fault.message == "has no commas between its columns; save it as CSV with commas"
+        with pytest.raises(InputError, match="save it as CSV with commas"):
+            load_pairs(path)
 
 
 def test_faults_and_oddities_are_told_with_their_places(row: NewRow, write: WriteCsv) -> None:
@@ -224,4 +237,3 @@ def test_the_published_data_can_be_added(published: Path) -> None:
         "log-probabilities of a KnowNo run": 100,
     }
     assert {fault.severity for fault in check_files(find_files(published))} == {"warning"}
-    assert len(COLUMNS) == 16
