@@ -93,10 +93,8 @@ def draft_of(reader: LogReader, episode: str) -> Draft:
 
 def pair_fields(draft: Draft) -> dict[str, Any]:
     """A form as the draft proposes it, with the first candidate that there is."""
-    kind = next(
-        kind for kind in ("safety", "common_sense_knowledge", "preferences") if kind in draft.candidates
-    )
-    chosen = draft.candidates[kind]  # type: ignore[index]
+    kind = next(kind for kind in ORDER if kind in draft.candidates)
+    chosen = draft.candidates[kind]
     return {
         "clear": draft.clear,
         "objects": list(draft.objects),

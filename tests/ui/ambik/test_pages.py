@@ -1,0 +1,335 @@
+"""The pages' markup: what stands on each, what must not, both languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from seated import Visit, draft_of, enter, pair_fields, play, task_of
+from visiting import Page, words
+
+import ui
+from logs import LogReader, LogWriter
+from logs.rows import Ending
+from simulator.ambik.data import load_guidelines
+from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
+from simulator.ambik.views import Exchanged, ParticipantView, Replay, Stage
+from ui.actions import Actions
+from ui.ambik.actions import LINK
+from ui.ambik.calls import PairFields
+from ui.ambik.entry import KINDS, PICTURE, SEATS
+from ui.ambik.form import preview
+from ui.ambik.result import end_page, story
+from ui.ambik.stages import ORDER, STEPS, stage_page, with_question
+from ui.i18n import LANGUAGES, strings
+from ui.render.environment import environment
+from ui.render.frame import Frame
+from ui.render.play import Company
+from ui.study.pages import Here
+
+Log = tuple[LogWriter, LogReader]
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
+SCENE = tuple(f"thing {n}" for n in range(15))
+
+
+def view(stage: Stage, seat: str = "robot", **more: object) -> ParticipantView:
+    given: dict[str, object] = {"task": "Bring the milk.", "step": "Take the milk.", "scene": SCENE} | more
+    return ParticipantView(
+        episode_id="e",
+        number=2,
+        stage=stage,
+        seat=seat,  # type: ignore[arg-type]
+        language="en",
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def page_of(shown: ParticipantView, company: Company | None = None, language: str = "en") -> str:
+    return stage_page(Frame(strings(language)), LINK, Here(view=shown), company or Company())
+
+
+async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
+    """Each page of each seat, those of people opposite and of trouble among them."""
+    pages = [(await actions.page({"path": path, "language": language}))["html"] for path in ("/ambik", "/")]
+    for study in ("robots", "users", "annotators"):
+        query = f"study={study}"
+        pages.append((await actions.page({"path": "/study", "query": query, "language": language}))["html"])
+        visit = await enter(actions, study, f"{study}-{language}", language)
+        pages.append(visit.html)
+        await visit.send(text="yes")
+        pages.append(visit.html)
+        await visit.begin()
+        pages.append(visit.html)
+        await finish(visit, log[1])
+        pages.append(visit.html)
+    for seat in SEATS:
+        opposite = {"robot": "offline/item", "user": "offline/always-asks"}.get(seat, "")
+        visit = await play(actions, seat, language, opposite=opposite)
+        await visit.begin()
+        if seat == "robot":
+            await visit.ask("Which one?")
+            pages.append(visit.html)
+        await finish(visit, log[1])
+        pages.append(visit.html)
+    visit = await play(actions, "robot", language, opposite="person")
+    pages.append(visit.html)
+    await visit.begin()
+    pages.append(visit.html)
+    pages.append(page_of(view("wait", warning="ModelError: no key"), language=language))
+    pages.append(page_of(view("decide", may_ask=True), language=language))
+    return pages
+
+
+async def finish(visit: Visit, reader: LogReader) -> None:
+    if visit.stage == "decide":
+        await visit.act(task_of(reader, visit.episode).options[0])
+    elif visit.stage == "answer":
+        await visit.send(text="Whichever.")
+    else:
+        await visit.send(filled={"delete": "Absurd.", "comment": EVIL})
+
+
+async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, log: Log) -> None:
+    for html in await every_page(actions, log):
+        page = Page(html)
+        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
+            used = [attrs[name] or "" for _, attrs in page.tags if name in attrs]
+            assert {one for value in used for one in value.split()} <= set(ids), name
+        links = [attrs["href"] or "" for _, attrs in page.tags if "href" in attrs]
+        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+        assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+
+
+class Unmarked(Page):
+    """English sentences that stand in nothing that is marked as English."""
+
+    def __init__(self, html: str) -> None:
+        self.found: list[str] = []
+        super().__init__(html)
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        english = len(re.findall(r"[A-Za-z]{2,}", data)) > 2 and data.isascii()
+        inside = [attrs for _, attrs in self.open]
+        if english and not any(attrs.get("lang") == "en" or "ab-notice" in str(attrs) for attrs in inside):
+            self.found.append(data)
+
+
+async def test_chinese_pages_mark_the_english_text(actions: Actions, log: Log) -> None:
+    pages = [html for html in await every_page(actions, log, "zh") if "ab-home" not in html]
+    assert len(pages) > 15
+    found = [text for html in pages for text in Unmarked(html).found]
+    assert [text for text in found if EVIL not in text and "The " not in text] == []
+
+
+HIDDEN = ("intent", "shortlist", "variants", "preferences", "common_sense", "safety", "unambiguous")
+
+
+async def test_nothing_on_a_robots_page_tells_what_was_meant(actions: Actions, log: Log) -> None:
+    for kind in TASK_TYPES:
+        visit = await play(actions, type=kind)
+        seen = [visit.html]
+        await visit.begin()
+        seen.append(visit.html)
+        item = task_of(log[1], visit.episode)
+        other = item.pair.clear if item.member == "ambiguous" else item.pair.ambiguous
+        for html in seen:
+            text = words(html)
+            assert other not in text
+            assert item.pair.answer not in text
+            assert item.pair.question not in text
+            assert item.pair.id not in html.replace(visit.episode, "")
+            markup = html.replace(visit.root["data-texts"] or "", "")
+            assert not [word for word in HIDDEN if word in markup.lower() and word not in text.lower()]
+
+
+async def test_a_users_page_tells_the_wish_and_not_the_options(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "user", opposite="offline/always-asks", type="preferences")
+    await visit.begin()
+    item = task_of(log[1], visit.episode)
+    assert item.pair.clear in words(visit.html)
+    assert item.pair.answer not in words(visit.html)
+
+
+async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    page = Page(visit.html)
+    shown = [attrs["value"] for tag, attrs in page.tags if tag == "input" and attrs.get("name") == "type"]
+    assert shown == ["safety", "common_sense_knowledge", "preferences"] == list(ORDER)
+    assert not [attrs for tag, attrs in page.tags if tag == "input" and "checked" in attrs]
+    draft = draft_of(log[1], visit.episode)
+    for one in draft.candidates.values():
+        assert one.task in page.texts or f"\n{one.task}" in page.texts
+    names = {attrs.get("name") for tag, attrs in page.tags if tag in ("textarea", "input")}
+    assert {*pair_fields(draft)} - {"ambiguous", "question", "answer"} <= names
+
+
+def test_a_long_list_of_things_can_be_filtered() -> None:
+    assert "data-filter" in page_of(view("decide", options=("a",), may_ask=True))
+    assert "data-filter" not in page_of(view("decide", scene=SCENE[:5], may_ask=True))
+    assert "Nothing is listed here" in words(page_of(view("decide", scene=(), may_ask=True)))
+
+
+def test_keys_are_offered_for_nine_options() -> None:
+    page = Page(page_of(view("decide", options=tuple(f"do {n}" for n in range(12)), may_ask=True)))
+    assert [attrs["data-key"] for _, attrs in page.tags if "data-key" in attrs] == list("123456789")
+
+
+def test_the_robot_writes_its_own_where_nothing_is_offered() -> None:
+    html = page_of(view("decide", may_ask=False))
+    assert "data-others" in html
+    assert "nothing can be asked" in words(html)
+
+
+def test_the_question_that_is_due_is_said_once() -> None:
+    asked = view("answer", "user", question="Which?", wish="Bring the oat milk.")
+    assert [one.question for one in with_question(asked).exchanges] == ["Which?"]
+    told = view("answer", "user", question="Which?", exchanges=(Exchanged("Which?", None),))
+    assert with_question(told) is told
+    again = view("answer", "user", question="And?", exchanges=(Exchanged("Which?", "This."),))
+    assert [one.question for one in with_question(again).exchanges] == ["Which?", "And?"]
+
+
+def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
+    assert Page(page_of(view("wait"))).one("data-waiting")["data-waiting"] == "1"
+    html = page_of(view("wait", warning="ModelError: no key"))
+    assert Page(html).one("data-waiting")["data-waiting"] == "0"
+    assert "Try again" in words(html)
+    assert "The other person" in words(page_of(view("wait"), Company(person=True)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_types_are_named_as_in_the_guidelines(language: str) -> None:
+    names = {kind: load_guidelines(language).types[kind].name for kind in AMBIGUITIES}
+    said = strings(language).under("ambik.type")
+    assert {kind: said[kind] for kind in AMBIGUITIES} == names
+    assert set(said) == set(TASK_TYPES)
+    assert set(strings(language).under("ambik.entry.note")) == set(KINDS)
+
+
+def test_every_stage_is_a_step() -> None:
+    assert {*STEPS, "done"} == set(get_args(Stage))
+
+
+@pytest.mark.parametrize("seat", ["robot", "user"])
+@pytest.mark.parametrize("needed", [True, False])
+@pytest.mark.parametrize("asked", [(), (Exchanged("Which?", "This."),)])
+def test_whether_it_was_right_to_ask_is_said(seat: str, needed: bool, asked: tuple[Exchanged, ...]) -> None:
+    replay = Replay(task="Bring the milk.", needed=needed, asked=asked)
+    heading = story(strings("en"), seat, replay).heading  # type: ignore[arg-type]
+    assert heading.startswith("You" if seat == "robot" else "The robot")
+    good = needed == bool(asked)
+    assert good == (("rightly" in heading) or ("right not to" in heading))
+
+
+def test_the_intent_in_words() -> None:
+    replay = Replay(task="t", intent="milk, glass|cup, -can", type="preferences")
+    told = story(strings("en"), "robot", replay)
+    assert [(one.words, one.negative) for one in told.concepts] == [
+        (("milk",), False),
+        (("glass", "cup"), False),
+        (("can",), True),
+    ]
+    assert told.type == "preferences"
+    assert story(strings("en"), "robot", Replay(task="t", member="clear")).type == "unambiguous_direct"
+    assert story(strings("en"), "robot", Replay(task="t")).type is None  # KnowNo's data have none
+
+
+def test_sets_stand_side_by_side() -> None:
+    replay = Replay(
+        task="t",
+        marked=("take the milk",),
+        shortlist=("oat milk", "soy milk"),
+        conformal=(("knowno-test", ("take the oat milk",)), ("lap-test", ())),
+    )
+    html = end_page(Frame(strings("en")), LINK, Here(view=view("done")), replay)
+    text = words(html)
+    for part in ("You marked", "take the milk", "oat milk", "knowno-test", "the empty set"):
+        assert part in text
+    assert "No model has been run" not in text
+    assert "No model has been run" in words(
+        end_page(Frame(strings("en")), LINK, Here(view=view("done")), Replay(task="t"))
+    )
+
+
+def test_an_episode_that_was_broken_off_tells_no_result() -> None:
+    ended = view("done", ending=Ending(episode_id="e", status="aborted", cause="robot", message="broke"))
+    html = end_page(Frame(strings("en")), LINK, Here(view=ended), Replay(task="t", intent="milk"))
+    assert "This ended too early" in words(html)
+    assert "What was meant" not in words(html)
+
+
+def test_what_people_typed_is_shown_as_typed() -> None:
+    replay = Replay(task=EVIL, action=EVIL, marked=(EVIL,), asked=(Exchanged(EVIL, EVIL),))
+    page = Page(end_page(Frame(strings("en")), LINK, Here(view=view("done")), replay))
+    assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+    assert page.texts.count(EVIL) == 5
+    page = Page(
+        page_of(view("decide", task=EVIL, step=EVIL, options=(EVIL,), exchanges=(Exchanged(EVIL, EVIL),)))
+    )
+    assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
+
+
+def test_the_preview_takes_each_line_once() -> None:
+    form = PairFields(
+        clear_plan=("Take the oat milk.", "Pour it."),
+        ambiguous_plan=("Take milk.", "Pour it."),
+        intent="oat",
+        variants=("oat", "take"),
+    )
+    found = [(one.text, one.intent, one.variants) for one in preview(form)]
+    assert found == [
+        ("Take the oat milk.", True, True),
+        ("Pour it.", False, False),
+        ("Take milk.", False, True),
+    ]
+    assert preview(PairFields(clear_plan=("Pour it.",))) == ()
+
+
+async def test_the_entry_offers_seats_company_and_open_studies(actions: Actions) -> None:
+    html = (await actions.page({"path": "/ambik", "language": "en"}))["html"]
+    page = Page(html)
+    values = [attrs.get("value") for _, attrs in page.tags if attrs.get("name") == "seat"]
+    assert values == list(SEATS)
+    names = {attrs.get("value") for _, attrs in page.tags if attrs.get("name") == "opposite-user"}
+    assert {"offline/kitchen", "person"} <= names
+    assert 'href="/ambik/study/robots"' in html
+    assert set(PICTURE.possible) <= set(PICTURE.things)
+    home = (await actions.page({"path": "/", "language": "en"}))["html"]
+    assert 'href="/ambik"' in home
+
+
+def test_no_template_brings_a_text_of_its_own() -> None:
+    loader = environment().loader
+    assert loader is not None
+    for name in environment().list_templates():
+        if "ambik/" not in name:
+            continue
+        source, _, _ = loader.get_source(environment(), name)
+        shown = re.sub(r"\{% block kind %\}.*", "", source)  # class names
+        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", shown, flags=re.DOTALL)
+        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
+        written = [text for text in texts if not re.match(r"[\w-]+=\"", text)]  # attributes in a macro
+        assert [text for text in written if re.search(r"[^\W\d_]{2,}", text)] == [], name
+
+
+def test_every_text_is_used() -> None:
+    templates = environment()
+    assert templates.loader is not None
+    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
+    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
+    source = "\n".join(sources)
+    made = re.findall(r"""["'](ambik\.[\w.]+[._])["']\s*~""", source)
+    made += re.findall(r"""f["'](ambik\.[\w.]+[._])\{""", source)
+    made += ["ambik.refused.", *(f"ambik.{stage}.{part}" for stage in STEPS for part in ("page", "heading"))]
+    names = [name for name in strings("en").texts if name.startswith("ambik.")]
+    assert len(names) > 150
+    links = {f"ambik.{name}" for name in ("name", "nav", "card_text", "card_link")}
+    opponents = {name for name in names if name.startswith("ambik.entry.opponent.")}
+    left = {name for name in names if name not in source and not name.startswith(tuple(made))}
+    assert left - opponents <= links
