@@ -173,16 +173,28 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
         draft: what the form is about.
         move: ``objects``, ``scene``, ``clear``, ``indirect``, ``type``, ``ambiguous``, ``question``,
             ``answer``, ``clear_plan``, ``ambiguous_plan``, ``step``, ``shortlist``, ``intent``, ``variants``,
-            ``delete`` (why the row is deleted), ``comment``. Lists may come as texts: objects and shortlists
-            divided by commas, plans and variants by lines.
+            ``delete`` (why the row is deleted), ``comment``, ``passed_over`` (why earlier candidates are not
+            adequate), ``one_ambiguity`` (true: exactly one thing is open). Lists may come as texts: objects
+            and shortlists divided by commas, plans and variants by lines.
         annotator: who it was.
 
     Raises:
         SeatError: if it is no such form.
     """
     delete, comment = text(move, "delete", ANNOTATOR), text(move, "comment", ANNOTATOR)
-    pair = None if delete else _pair(draft, move)
-    return PairForm(annotator=annotator, draft=draft.id, pair=pair, delete=delete, comment=comment)
+    one = move.get("one_ambiguity")
+    if one is not None and not isinstance(one, bool):
+        raise SeatError(f"one_ambiguity {one!r} is neither true nor false.", ANNOTATOR, code="malformed")
+    if delete:
+        return PairForm(annotator=annotator, draft=draft.id, pair=None, delete=delete, comment=comment)
+    return PairForm(
+        annotator=annotator,
+        draft=draft.id,
+        pair=_pair(draft, move),
+        comment=comment,
+        passed_over=text(move, "passed_over", ANNOTATOR),
+        one_ambiguity=bool(one),
+    )
 
 
 def _pair(draft: Draft, move: Mapping[str, Any]) -> Pair:
@@ -233,6 +245,10 @@ def form_record(form: PairForm) -> dict[str, Any]:
     record: dict[str, Any] = {"delete": form.delete, "comment": form.comment}
     if (pair := form.pair) is None:
         return record
+    if form.passed_over:
+        record["passed_over"] = form.passed_over
+    if form.one_ambiguity:
+        record["one_ambiguity"] = True
     return record | {
         "objects": list(pair.objects),
         "scene": pair.scene,

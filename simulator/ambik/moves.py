@@ -14,6 +14,7 @@ from simulator.ambik.forms import (
     read_pair_form,
 )
 from simulator.ambik.items import DecideItem
+from simulator.ambik.pair_form import check_pair_form, problem_record
 from simulator.ambik.pairs import Draft
 from simulator.ambik.payloads import PRIVATE, chosen_decision, decided, method_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
@@ -93,7 +94,8 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
     """
     move = reply.move or {}
     form = read_pair_form(draft, move, annotator=name)
-    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": []}
+    problems = [problem_record(one) for one in check_pair_form(draft, form)]
+    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": problems}
     if person:
         payload |= _person("annotate") | measured(move, ANNOTATOR)
     return form.delete or (form.pair.ambiguous if form.pair else ""), payload

@@ -190,6 +190,8 @@ class PairForm:
         pair: as they leave it; None if they deleted the row.
         delete: why the row was deleted; empty if it was kept.
         comment: anything else.
+        passed_over: why the candidates of the types that come first are not adequate; empty if none does.
+        one_ambiguity: whether the annotator confirms that exactly one thing is open.
     """
 
     annotator: str
@@ -197,4 +199,6 @@ class PairForm:
     pair: Pair | None
     delete: str = ""
     comment: str = ""
+    passed_over: str = ""
+    one_ambiguity: bool = False
     seconds: float | None = None
