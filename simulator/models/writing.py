@@ -188,9 +188,9 @@ class Writer(Generic[_Asked, _Answer]):
         else:
             job.generator.manual_seed(job.seed)
         read = desk.reader.read(job.ids, job.head)
-        left = self._take(call, job, range(job.samples), read.logits.expand(job.samples, -1))
+        left = self._take(job, range(job.samples), read.logits.expand(job.samples, -1))
         if not left:
-            return
+            return self._give(call, job)
         more = max(self._together, len(left)) - len(self._places)
         self._places += [None] * more
         desk.slots.resize(len(self._places))
@@ -199,7 +199,7 @@ class Writer(Generic[_Asked, _Answer]):
             desk.slots.put(number, read.state)
             self._places[number] = (call, sample)
 
-    def _take(self, call: _Call[_Asked, _Answer], job: Job, samples: Sequence[int], logits: Any) -> list[int]:
+    def _take(self, job: Job, samples: Sequence[int], logits: Any) -> list[int]:
         """Write the next token of each of `samples`, the job's that are left; those that go on."""
         torch = self._desk.torch
         tokens = pick(torch, logits, temperature=job.temperature, top_p=job.top_p, generator=job.generator)
@@ -207,12 +207,16 @@ class Writer(Generic[_Asked, _Answer]):
             job.written[sample].append(token)
         if job.top is not None:
             job.looks.append(chance(torch, logits[0], tokens[0], job.top))
-        left = [sample for sample in samples if not job.ended(job.written[sample])]
-        if not left:
+        return [sample for sample in samples if not job.ended(job.written[sample])]
+
+    def _give(self, call: _Call[_Asked, _Answer], job: Job) -> None:
+        """Hand an answer over, once nothing is kept of it here."""
+        try:
             answer = self._desk.finish(call.asked, job)
-            with suppress(InvalidStateError):  # closed meanwhile
-                call.future.set_result(answer)
-        return left
+        except Exception as error:
+            return _fail([call], error)
+        with suppress(InvalidStateError):  # closed meanwhile
+            call.future.set_result(answer)
 
     def _add_a_token(self) -> None:
         """One pass for everything that is being written."""
@@ -222,22 +226,26 @@ class Writer(Generic[_Asked, _Answer]):
         rows: dict[_Call[_Asked, _Answer], list[tuple[int, int]]] = {}
         tokens = [0] * len(self._places)
         for number, place in enumerate(self._places):
-            if place is not None and (job := place[0].job) is not None:
-                rows.setdefault(place[0], []).append((place[1], number))
-                tokens[number] = job.written[place[1]][-1]
+            if place is not None:
+                call, sample = place
+                rows.setdefault(call, []).append((sample, number))
+                tokens[number] = _job(call).written[sample][-1]
         logits = self._desk.slots.step(tokens)
         over: list[int] = []
+        done: list[_Call[_Asked, _Answer]] = []
         for call, pairs in rows.items():
             # In the samples' order, wherever they stand: what is drawn depends on it.
             samples, numbers = zip(*sorted(pairs), strict=True)
-            assert call.job is not None
             try:
-                left = self._take(call, call.job, samples, logits[list(numbers)])
+                left = self._take(_job(call), samples, logits[list(numbers)])
             except Exception as error:
                 _fail([call], error)
                 left = []
             over += [number for sample, number in pairs if sample not in left]
+            done += [] if left else [call]
         self._leave(over)
+        for call in done:
+            self._give(call, _job(call))
 
     def _leave(self, numbers: Iterable[int]) -> None:
         """Free places, and have no more of them than are needed."""
@@ -259,6 +267,12 @@ class Writer(Generic[_Asked, _Answer]):
     def _clear(self) -> None:
         self._places = []
         self._desk.slots.resize(0)
+
+
+def _job(call: _Call[_Asked, _Answer]) -> Job:
+    """The job of a call that has begun."""
+    assert call.job is not None
+    return call.job
 
 
 def _fail(calls: Iterable[_Call[_Asked, _Answer]], error: Exception) -> None:
