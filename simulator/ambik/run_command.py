@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -43,6 +42,7 @@ from simulator.runner.command import (
     RepeatOption,
     RunOption,
     SeedOption,
+    TogetherOption,
     WorkersOption,
     model_options,
 )
@@ -114,9 +114,7 @@ def run_ambik(
     max_tokens: Annotated[int, typer.Option(min=1, help="of what a model writes")] = 256,
     icr: Annotated[IcrRule, typer.Option(help="how intent coverage reads a set")] = DEFAULT.icr,
     metrics: Annotated[Metrics, typer.Option(help="edge cases as in the paper, or as published")] = "paper",
-    together: Annotated[
-        int, typer.Option(min=1, help="local models: answers written at a time; faster, near-ties may differ")
-    ] = 1,
+    together: TogetherOption = 1,
     repeat: RepeatOption = 1,
     seed: SeedOption = 0,
     concurrency: ConcurrencyOption = 8,
@@ -167,8 +165,8 @@ def run_ambik(
         "settings": settings_option(settings),
     }
     Options.read(common)
-    models = replace(
-        model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices), together=together
+    models = model_options(
+        path, base_url=base_url, cache=cache, budget=budget, prices=prices, together=together
     )
     methods, everything = read_methods(method)
     robots = list(dict.fromkeys(model or ["offline/kitchen"]))
@@ -190,7 +188,7 @@ def run_ambik(
             seed=seed,
             repeats=repeat,
             name=run,
-            concurrency=max(concurrency, together),
+            concurrency=concurrency,
             workers=workers,
         ),
         console,

@@ -1,0 +1,180 @@
+"""People in the seats: stages, what they see, what they may not, and the log as the only memory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from random import Random
+
+import pytest
+
+from simulator.ambik.room import ROOM
+from simulator.errors import SeatError
+from simulator.seats import Reply
+
+READY = Reply(text="ready")
+
+
+async def test_a_person_as_robot(play, submit, item, act, ask):
+    played = await play(item, "person", questions=1)
+    view = played.view("robot")
+    assert (view.stage, view.seat, view.task, view.scene, view.options) == (
+        "instructions",
+        "robot",
+        "",
+        (),
+        (),
+    )
+    played = await submit(played, "robot", READY)
+    view = played.view("robot")
+    assert (view.stage, view.number, view.may_ask) == ("decide", 1, True)
+    assert (view.task, view.step, view.previous) == (
+        "Carry a tray to the guests.", "Lift a tray.", ("Wash your grippers.",),
+    )  # fmt: skip
+    assert view.scene == item.pair.objects and "oven" in view.appliances
+    assert sorted(view.options) == sorted(item.options)
+    played = await submit(played, "robot", ask("Figs or dates?", *item.options[:2]))
+    payload = played.payload()
+    assert (payload["method"], payload["offered"], payload["person"]) == ("person", list(view.options), True)
+    assert payload["prediction_set"] == list(item.options[:2])
+    view = played.view("robot")
+    assert [(one.question, one.answer) for one in view.exchanges] == [("Figs or dates?", item.pair.answer)]
+    assert (view.stage, view.may_ask) == ("decide", False)
+    # Their words are held in their own turn alone.
+    assert "question" not in played.payload("answer")
+    played = await submit(played, "robot", act("Lift the figs and bow.", item.options[0]))
+    assert played.view("robot").stage == "done"
+    assert played.payload()["prediction_set"] == [item.options[0], "Lift the figs and bow."]
+    shown = ROOM.replay(item, played.turns, ())
+    assert (shown.wish, shown.intent, shown.type) == (item.pair.clear, "fig tray, -zzsecret", "preferences")
+    assert (shown.action, shown.right, shown.right_before, shown.needed) == (
+        "Lift the figs and bow.", False, None, True,
+    )  # fmt: skip
+    assert shown.marked == item.options[:2]
+
+
+async def test_until_the_end_a_robot_sees_nothing_of_the_answer(play, submit, item, ask):
+    played = await play(item, "person", ["In the tray."] * 2, questions=2)
+    for reply in (READY, ask("Which?"), ask("And which?")):
+        told = json.dumps(asdict(played.view("robot")), default=str).lower()
+        assert not [word for word in ("zz", "preferences", "purple", "p1", "ambiguous") if word in told]
+        played = await submit(played, "robot", reply)
+
+
+async def test_a_person_marks_what_is_offered(play, submit, item, act):
+    played = await submit(await play(item, "person"), "robot", READY)
+    with pytest.raises(SeatError) as broken:
+        await submit(played, "robot", act("Lift it.", "Something else."))
+    assert broken.value.code == "not_offered"
+    free = await submit(await play(replace(item, options=()), "person"), "robot", READY)
+    free = await submit(free, "robot", act("Lift it.", "Something else."))
+    assert free.payload()["chosen"] == ["Something else.", "Lift it."]
+
+
+async def test_a_person_as_user(play, submit, item, act, ask):
+    played = await play(item, [ask("Figs or dates?"), act("Lift the date tray.")], "person", questions=1)
+    assert played.kinds == []
+    assert (played.view("user").stage, played.view("user").wish) == ("instructions", "")
+    played = await submit(played, "user", READY)
+    view = played.view("user")
+    assert (view.stage, view.question, view.wish) == ("answer", "Figs or dates?", item.pair.clear)
+    assert view.options == () and not view.may_ask
+    assert "zzsecret" not in json.dumps(asdict(view))
+    with pytest.raises(SeatError):
+        await submit(played, "user", Reply(text=" "))
+    played = await submit(
+        played, "user", Reply(text="Dates!", move={"shown_at": "2026-01-01T10:00:00+00:00"})
+    )
+    assert played.payload("answer")["question"] == "Figs or dates?"
+    assert played.payload("answer")["shown_at"].startswith("2026-01-01T10:00:00")
+    assert played.view("user").stage == "done"
+
+
+async def test_two_people(play, submit, item, act, ask):
+    played = await play(item, "person", "person", questions=1)
+    assert (played.view("robot").stage, played.view("user").stage) == ("instructions", "wait")
+    played = await submit(played, "robot", READY)
+    assert (played.view("robot").stage, played.view("user").stage) == ("wait", "instructions")
+    played = await submit(played, "user", READY)
+    played = await submit(played, "robot", ask("Which?"))
+    assert (played.view("robot").stage, played.view("user").stage) == ("wait", "answer")
+    assert played.view("robot").exchanges[-1].answer is None
+    with pytest.raises(SeatError):
+        await submit(played, "robot", act("Lift it."))
+    played = await submit(played, "user", Reply(text="Figs."))
+    played = await submit(played, "robot", act("Lift the fig tray."))
+    assert played.ending.status == "completed"
+    assert ROOM.setup({"robot": "person", "user": "person"}) == "H2H"
+    assert ROOM.setup({"robot": "model", "user": "person"}) == "L2H"
+    assert ROOM.setup({"annotator": "person"}) == "H2L"
+
+
+async def test_in_a_study_consent_comes_first_and_only_once(play, submit, item, act):
+    played = await play(item, "person", study=True)
+    assert played.view("robot").stage == "consent"
+    with pytest.raises(SeatError):
+        await submit(played, "robot", Reply(text="maybe"))
+    with pytest.raises(SeatError, match="consent"):
+        await submit(await play(item, "person", study=True), "robot", Reply(text="no"))
+    played = await submit(played, "robot", Reply(text="yes"))
+    assert played.view("robot").stage == "instructions"
+    further = await play(item, "person", study=True, begun=True)
+    assert further.view("robot").stage == "decide"
+
+
+async def test_without_the_plan_a_person_sees_scene_and_step(play, submit, item):
+    played = await submit(await play(item, "person", context="action_only"), "robot", READY)
+    view = played.view("robot")
+    assert (view.task, view.previous, view.step) == ("", (), "Lift a tray.")
+
+
+async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, submit, draft):
+    played = await play(draft, annotator="person", task="annotate")
+    assert (played.view("annotator").stage, played.view("annotator").draft) == ("instructions", None)
+    played = await submit(played, "annotator", READY)
+    assert (played.view("annotator").stage, played.view("annotator").draft) == ("annotate", draft.draft)
+    played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
+    assert played.payload("annotate")["private"] == ["form", "problems"]
+    assert dict(ROOM.replay(draft, played.turns, ()).form)["delete"] == "absurd"
+
+
+async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, ask):
+    """Any sequence of submissions, good and bad: what is rebuilt after each is what the machine has."""
+    for seed in range(25):
+        random = Random(seed)
+        people = random.choice([("robot",), ("user",), ("robot", "user")])
+        robot = "person" if "robot" in people else [ask("Which?"), ask("Which one?"), act("Lift it.")]
+        user = "person" if "user" in people else "offline/item"
+        questions = random.choice([1, 2]) if "user" in people else random.choice([0, 1, 2])
+        if robot != "person":
+            questions = 2
+        played = await play(item, robot, user, questions=questions)
+        for _ in range(30):
+            if played.ending is not None:
+                break
+            seat = random.choice(("robot", "user"))
+            reply = random.choice(
+                [
+                    READY,
+                    Reply(text="The figs."),
+                    act("Lift it."),
+                    ask("Which tray?", item.options[0]),
+                    ask(" "),
+                ]
+            )
+            before = list(played.turns)
+            try:
+                played = await submit(played, seat, reply)
+            except SeatError:
+                assert played.turns == before
+                continue
+            rebuilt = ROOM.rebuild(played.turns)
+            assert rebuilt["said"] == played.state["said"]
+            assert len(rebuilt["said"]) == len(played.turns) > len(before)
+            assert [turn.number for turn in played.turns] == list(range(len(played.turns)))
+            # A killed process that reads the log goes on where this one is.
+            again = await play(item, robot, user, turns=tuple(played.turns), questions=questions)
+            assert again.turns == played.turns
+            assert ROOM.due(again.live, again.state) == ROOM.due(played.live, played.state)
+        asked = sum(bool(turn.payload.get("asks")) for turn in played.turns)
+        assert asked <= max(questions, 1)
