@@ -31,9 +31,12 @@ async def one_line(model: ChatModel, request: Request, language: str) -> str:
 
 
 def read_line(text: str, most: int) -> str:
-    """The first line that says something, without label and quotation marks, cut after `most` letters."""
+    """The first line that says something, without label and quotation marks, cut after `most` letters.
+
+    A line that ends with a colon only announces what comes.
+    """
     for line in text.splitlines():
         said = _LABEL.sub("", " ".join(line.split()).strip(_MARKS)).strip(_MARKS)
-        if any(map(str.isalnum, said)):
+        if any(map(str.isalnum, said)) and not said.endswith((":", "：")):
             return said[:most]
     return ""

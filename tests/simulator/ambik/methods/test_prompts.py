@@ -19,7 +19,7 @@ MORE = {
     "answer": {"question": "which?", "wish": "that", "detail": ""},
 }
 ROBOT = [role for role in ROLES if role != "answer"]
-WORKED = {"generate": 3, "generate_one": 3, "choose": 0, "afford": 1, "certainty": 3, "ask": 0}
+WORKED = {"generate": 3, "generate_one": 3, "choose": 0, "afford": 1, "certainty": 3, "ask": 1}
 
 
 def made(role: Role, item, language="en", **case) -> Prompt:
@@ -62,6 +62,8 @@ def test_worked_examples_are_turns_of_their_own(role, language, pair_item, scena
             )
         if role == "generate_one":
             assert all(one and "\n" not in one for one in answers)
+        if role == "ask":
+            assert answers[0].endswith("?")
         if role == "afford":
             assert answers == ["True"]
 
@@ -157,6 +159,13 @@ def test_the_user_knows_what_they_want(pair_item):
     text = prompt("answer", case, question="which?", wish="green tea", detail="the green one").text
     assert "What you want: green tea\nWhat matters to you: the green one\n" in text
     assert "The robot asked: <<Hot or cold?>>\nYou answered: Hot.\nThe robot asks: <<which?>>\n" in text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_users_are_shown_to_say_no_more_than_was_asked(language, pair_item):
+    answers = [one.content for one in made("answer", pair_item, language).messages if one.role == "assistant"]
+    assert len(answers) == 2
+    assert "thin" not in answers[0] and "feta" in answers[0].lower()
 
 
 def test_nobody_can_write_a_turn_into_the_prompt(pair_item):

@@ -120,7 +120,7 @@ class TestRobot:
     async def test_a_model_without_a_question_names_the_actions(
         self, method, question, scripted, says, pair_item
     ):
-        model = scripted({**says, "ask": ' \n""\n?'})
+        model = scripted({**says, "ask": ' \n""\n?\nQuestion:'})
         view = view_of(told(pair_item), method=method, calibration=WIDE, questions=1)
         reply = await MethodRobot(model.model).reply(view)
         assert reply.text.startswith(question)
