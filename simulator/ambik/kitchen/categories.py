@@ -71,7 +71,7 @@ class _Table:
             # A name of two words says nothing of its last one alone: condensed milk is not what milk is.
             for head in (*row.get("heads", ()), *(() if "_" in name else (name,))):
                 self.by_head[stems(head)[-1]] = name
-        for words, name in self.by_words.items():
+        for words, name in (*self.by_words.items(), *self.by_name.items()):
             if len(words) == 1:
                 self.by_head.setdefault(words[0], name)
         self.packing, self.measures, self.describing, self.materials = (
@@ -151,9 +151,19 @@ def thing(name: str) -> Thing:
         parts = parts[1:]
         name = name.split(" ", 1)[1]
     for start in range(len(parts)):
+        if start and _only_packing(parts, start):
+            break
         if category := table.by_name.get(parts[start:], ""):
             return Thing(name, parts, _head(parts, category), category)
     return _unknown(name, parts)
+
+
+def _only_packing(parts: tuple[str, ...], start: int) -> bool:
+    """Whether what is left is a word of packing, and something before it says what is packed."""
+    if len(parts) - start > 1 or not is_packing(parts[start]):
+        return False
+    food = (categories()[name].wider for word in parts[:start] if (name := _table().by_head.get(word)))
+    return any("ingredient" in wider for wider in food)
 
 
 def _unknown(name: str, parts: tuple[str, ...]) -> Thing:

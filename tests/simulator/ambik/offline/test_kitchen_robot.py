@@ -1,0 +1,253 @@
+"""What the kitchen robot makes of a step: act or ask, and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simulator.ambik.data import load_pairs
+from simulator.ambik.items import PairItem, ScenarioItem
+from simulator.ambik.kitchen.openings import Case
+from simulator.ambik.kitchen.options import case_of
+from simulator.ambik.kitchen.reasoning import affirmed, judge
+from simulator.ambik.options import kitchen_options
+from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.players.knows import RobotKnows
+from simulator.ambik.players.offline import ROBOTS, offline_robot
+from simulator.ambik.playing import blinded
+from simulator.ambik.prepare import pair_items
+from simulator.ambik.terms import APPLIANCES
+from simulator.errors import InputError
+from simulator.seats import View
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
+HOME = (
+    "china bowl",
+    "plastic bowl",
+    "oak spoon",
+    "plum jam",
+    "fig jam",
+    "butter knife",
+    "paring knife",
+    "shears",
+)
+
+
+def _case(step, *, objects=HOME, task="", previous=(), exchanges=()):
+    return Case(tuple(objects), APPLIANCES, task, tuple(previous), step, tuple(exchanges))
+
+
+def test_a_step_that_names_its_things_is_done():
+    found = judge(_case("Put the plum jam into the china bowl."))
+    assert not found.asks
+    assert found.marked == (found.action,) == ("Put the plum jam into the china bowl.",)
+
+
+def test_a_kind_of_food_of_which_there_are_two_is_asked_for_with_both_marked():
+    found = judge(_case("Put the jam into the china bowl."))
+    assert found.asks
+    assert found.marked == (
+        "Put the plum jam into the china bowl.",
+        "Put the fig jam into the china bowl.",
+    )
+    assert "plum jam or the fig jam" in found.question.en
+    assert "plum jam还是fig jam" in found.question.zh
+    assert found.action == found.marked[0]
+
+
+def test_more_things_than_may_be_marked_are_cut():
+    jars = [f"{name} jam" for name in ("fig", "plum", "rose", "pear", "lime", "kiwi")]
+    assert len(judge(_case("Open the jam.", objects=jars)).marked) == 4
+    assert len(judge(_case("Open the jam.", objects=jars), most=9).marked) == 6
+
+
+def test_what_an_earlier_step_named_settles_a_word():
+    found = judge(_case("Stir the jam.", previous=("Open the fig jam.",)))
+    assert found.marked == ("Stir the fig jam.",)
+
+
+def test_what_the_task_names_settles_a_word_and_without_the_task_it_is_open():
+    task = "Please bring me the fig jam and stir it."
+    assert judge(_case("Stir the jam.", task=task)).action == "Stir the fig jam."
+    assert judge(_case("Stir the jam.")).asks
+
+
+def test_common_sense_picks_the_tool():
+    found = judge(_case("Spread the fig jam with a knife."))
+    assert found.action == "Spread the fig jam with a butter knife."
+    assert any("Common sense" in note.en for note in found.notes)
+    assert judge(_case("Cut the pear with a knife.", objects=(*HOME, "pear"))).action.endswith(
+        "paring knife."
+    )
+
+
+def test_safety_settles_what_common_sense_leaves_open():
+    objects = ("metal bowl", "china bowl", "plastic bowl", "glass bowl", "leek soup")
+    found = judge(
+        _case("Put the leek soup into a bowl.", objects=objects, task="Warm the soup in the microwave.")
+    )
+    assert found.action == "Put the leek soup into a glass bowl."
+    assert any("Safety" in note.en for note in found.notes)
+
+
+def test_a_suitable_tool_is_one_that_serves_the_purpose():
+    found = judge(_case("Open the package of rice with a suitable tool."))
+    assert found.action == "Open the package of rice with a shears."
+
+
+def test_a_missing_tool_is_added_and_one_that_is_named_is_not():
+    assert judge(_case("Cut open the bag of flour.")).action == "Cut open the bag of flour with the shears."
+    said = "Cut open the bag of flour with the paring knife."
+    assert judge(_case(said)).action == said
+
+
+def test_perishable_food_is_fetched_from_the_fridge():
+    assert (
+        judge(_case("Take two eggs.", objects=("eggs", "flour"))).action == "Take two eggs from the fridge."
+    )
+    assert judge(_case("Take the flour.", objects=("eggs", "flour"))).action == "Take the flour."
+
+
+def test_produce_is_washed_and_raw_meat_cooked_where_a_step_only_says_prepare():
+    assert "Wash" in judge(_case("Prepare the leek.", objects=("leek",))).action
+    assert "ook" in judge(_case("Prepare the ham.", objects=("ham",))).action
+
+
+def test_how_long_is_asked_unless_somebody_has_said_so():
+    found = judge(_case("Boil the eggs.", objects=("eggs",)))
+    assert found.asks
+    assert "how long" in found.question.en
+    assert not judge(_case("Boil the eggs.", objects=("eggs",), task="Boil them for 6 minutes.")).asks
+
+
+def test_an_answer_is_put_into_the_step():
+    asked = judge(_case("Open the jam."))
+    again = judge(_case("Open the jam.", exchanges=((asked.question.en, "The fig one, please."),)))
+    assert not again.asks
+    assert again.action == "Open the fig jam."
+    several = judge(_case("Open the jam.", exchanges=(("Which?", "Both the fig jam and the plum jam."),)))
+    assert "fig jam" in several.action
+    assert "plum jam" in several.action
+
+
+def test_an_answer_that_no_noun_takes_up_is_added():
+    found = judge(_case("Shut the lid.", exchanges=(("How?", "Twice, and slowly."),)))
+    assert found.action == "Shut the lid (Twice, and slowly)."
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("No, that is not safe. You should use the oven.", "You should use the oven."),
+        ("No, lids are for later.", ""),
+        ("Use the oven. Never the stove.", "Use the oven."),
+        ("The blue one.", "The blue one."),
+    ],
+)
+def test_what_an_answer_denies_is_left_out(answer, left):
+    assert affirmed(answer) == left
+
+
+@pytest.fixture(scope="module")
+def items():
+    return tuple(pair_items(load_pairs("builtin", "all"), part="test"))
+
+
+async def _reply(name, item, *, may_ask=True, must_act=False, **options):
+    knows = RobotKnows(item=item, may_ask=may_ask, must_act=must_act)
+    view = View(
+        episode_id="e", seat="robot", number=0, language="en", lines=(), task=knows, seed=1, options=options
+    )
+    return await offline_robot(name).reply(view)
+
+
+@pytest.mark.parametrize("name", sorted(ROBOTS))
+async def test_robots_say_the_same_whether_the_answer_is_hidden_or_not(name, items):
+    for item in items[:40]:
+        assert await _reply(name, item) == await _reply(name, blinded(item))
+
+
+async def test_the_baselines_keep_to_their_answer(items):
+    for item in items[:30]:
+        always = (await _reply("offline/always-asks", blinded(item))).move
+        assert always["ask"]
+        assert len(always["marked"]) > 1
+        assert "ask" not in (await _reply("offline/always-asks", blinded(item), must_act=True)).move
+        never = (await _reply("offline/never-asks", blinded(item))).move
+        assert never["marked"] == [never["act"]]
+        kitchen = (await _reply("offline/kitchen", blinded(item))).move
+        assert kitchen["act"] == never["act"]
+        assert len(kitchen["marked"]) > 1 or "ask" not in kitchen
+
+
+async def test_questions_are_in_the_language_of_the_page(items):
+    asking = next(one for one in items if judge(case_of(blinded(one))).asks)
+    english = await _reply("offline/kitchen", blinded(asking))
+    chinese = await _reply("offline/kitchen", blinded(asking), language="zh")
+    assert english.move["marked"] == chinese.move["marked"]
+    assert english.text.isascii()
+    assert "？" in chinese.text
+    assert len(chinese.trace["why"]) == len(chinese.trace["why_zh"]) > 0
+
+
+def test_a_robot_of_another_name_is_refused():
+    with pytest.raises(InputError, match="built in are offline/kitchen"):
+        offline_robot("offline/cook")
+
+
+def test_options_for_people_are_two_to_five_and_rest_on_nothing_hidden(items):
+    for item in items:
+        options = kitchen_options(item)
+        assert 2 <= len(set(options)) == len(options) <= 5
+        assert options == kitchen_options(blinded(item)) == tuple(sorted(options))
+
+
+def test_options_are_found_where_nothing_is_there_to_choose_from():
+    bare = Pair(
+        id="1",
+        objects=(),
+        scene="",
+        clear="Wait.",
+        ambiguous="Wait.",
+        type="safety",
+        question="",
+        answer="",
+        clear_plan=("Wait.",),
+        ambiguous_plan=("Wait.",),
+        step=0,
+        intent=None,
+    )
+    assert len(kitchen_options(PairItem(pair=bare, member="clear"))) >= 2
+
+
+def test_a_scenario_without_a_plan_is_decided_by_its_instruction():
+    scenario = Scenario(
+        id="1",
+        objects=("green cup", "grey cup", "apple"),
+        scene="a green cup, a grey cup and an apple",
+        task="Pick up the cup.",
+        intended=("green cup", "grey cup"),
+        location="pick-up",
+        type="multilabel",
+    )
+    found = judge(case_of(ScenarioItem(scenario=scenario)))
+    assert found.asks
+    assert found.marked == ("Pick up the green cup.", "Pick up the grey cup.")
+
+
+def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
+    asked = {item.id: judge(case_of(blinded(item))).asks for item in items}
+    rightly = [asked[item.id] == (item.type == "preferences") for item in items]
+    assert sum(rightly) / len(rightly) > 0.9
+
+
+def test_on_the_published_calibration_pairs_too():
+    path = SHARED / "ambik" / "ambik_calib_100.csv"
+    if not path.is_file():
+        pytest.skip(f"published data not found at {path}; set ASKBACK_SHARED")
+    pairs = pair_items(load_pairs(str(path), "all"), part="test")
+    rightly = [judge(case_of(blinded(item))).asks == (item.type == "preferences") for item in pairs]
+    assert len(rightly) == 200
+    assert sum(rightly) / len(rightly) > 0.9

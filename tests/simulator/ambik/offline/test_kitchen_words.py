@@ -1,0 +1,139 @@
+"""Words in one form, things in categories, nouns of a step."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from simulator.ambik.kitchen.categories import categories, sense, thing
+from simulator.ambik.kitchen.knowledge import amounts, purposes, rewrites, settle, somethings
+from simulator.ambik.kitchen.mentions import mentions
+from simulator.ambik.kitchen.words import plural, stem, stems, with_article
+
+
+@pytest.mark.parametrize(
+    ("word", "one"),
+    [
+        ("Knives", "knife"),
+        ("berries", "berry"),
+        ("glasses", "glass"),
+        ("potatoes", "potato"),
+        ("couscous", "couscous"),
+        ("chef’s", "chef's"),
+        ("boxes", "box"),
+    ],
+)
+def test_a_word_is_brought_to_one_form(word, one):
+    assert stem(word) == one
+
+
+@pytest.mark.parametrize("name", ["knife", "loaf", "berry", "dish", "bowl", "potato"])
+def test_a_plural_has_the_same_form_as_its_singular(name):
+    assert plural(name) != name
+    assert stem(plural(name)) == stem(name)
+
+
+def test_the_article_follows_the_name():
+    assert with_article("Open it with an ", "corkscrew") == "Open it with a "
+    assert with_article("Open it with a ", "opener") == "Open it with an "
+    assert with_article("Take the ", "egg") == "Take the "
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "head"),
+    [
+        ("steel soup plate", "plate", "plate"),
+        ("peach yoghurt cup", "yogurt", "yogurt"),
+        ("beer mug", "mug", "mug"),
+        ("bottle of rose wine", "wine", "wine"),
+        ("a butter knife", "knife", "knife"),
+        ("smoked mozzarella slices", "cheese", "mozzarella"),
+        ("fish slice", "spatula", "slice"),
+        ("tea cup", "cup", "cup"),
+        ("tin of zorblax", "", "zorblax"),
+    ],
+)
+def test_a_thing_is_known_by_what_it_is_called(name, category, head):
+    found = thing(name)
+    assert (found.category, found.head) == (category, head)
+
+
+def test_a_category_is_within_wider_ones_and_all_of_them_exist():
+    assert thing("butter knife").is_a("utensil")
+    assert not thing("butter knife").is_a("ingredient")
+    for one in categories().values():
+        assert set(one.wider) <= set(categories())
+
+
+def test_the_tables_name_categories_that_exist_and_hold_some_hundred_things():
+    known = set(categories())
+    table = sense()
+    named = [name for row in table["choices"] for name in row["about"]]
+    named += [name for row in table["purposes"] for name in row.get("named", ())]
+    named += [name for row in table["rewrites"] for name in row.get("food", ())]
+    named += [*table["perishable"], *table["wide"], *(category for _, category in somethings())]
+    assert set(named) <= known
+    assert all(len(one.options) > 1 for one in amounts())
+    assert all("{}" in one.phrase for one in purposes() if one.phrase)
+
+
+def test_every_reason_is_told_in_both_languages():
+    for row in (*sense()["choices"], *sense()["purposes"], *sense()["rewrites"]):
+        assert row["why"]["en"].endswith((".", "!"))
+        assert re.search(r"[\u4e00-\u9fff]", row["why"]["zh"])
+    assert len(rewrites()) == len(sense()["rewrites"])
+
+
+def _things(*names):
+    return tuple(thing(name) for name in names)
+
+
+SCENE = _things(
+    "china bowl", "tin bowl", "plum jam", "fig jam", "rye bread", "bread knife", "peeler", "wine glass"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns"),
+    [
+        ("Put the china bowl away.", [("china bowl", 1, True)]),
+        ("Put a bowl on the rug", [("bowl", 2, False)]),
+        ("Spread some jam on a slice of bread", [("jam", 2, False), ("bread", 1, False)]),
+        ("Slice the rye bread with the bread knife.", [("rye bread", 1, True), ("bread knife", 1, True)]),
+        ("Take the bowl and the jam", [("bowl", 2, False), ("jam", 2, False)]),
+        ("Fill a red bowl", [("bowl", 2, False)]),
+        ("Wipe the window.", []),
+    ],
+)
+def test_nouns_are_found_with_what_they_may_mean(text, nouns):
+    found = mentions(text, SCENE)
+    assert [(text[one.start : one.end], len(one.things), one.exact) for one in found] == nouns
+
+
+def test_a_name_of_something_that_is_not_there_means_nothing_that_is():
+    (noun,) = mentions("Use the bread bowl.", _things("china bowl", "tin bowl", "rye bread"))
+    assert noun.things == ()
+
+
+def test_amounts_and_sorts_are_told_from_things():
+    (noun,) = mentions("Take two kinds of jam", SCENE)
+    assert noun.sorts
+    assert noun.before == "two"
+    (noun,) = mentions("Take a jar of jam", _things("plum jam", "fig jam"))
+    assert (noun.stems, noun.amount, noun.sorts) == (stems("jam"), "jar", False)
+
+
+def test_common_sense_takes_rules_one_after_the_other_until_one_thing_is_left():
+    knives = _things("bread knife", "butter knife", "paring knife")
+    (rule,) = settle("knife", "knife", knives, "Spread the jam with a knife", "Spread the jam with a knife")
+    assert [one.name for one in rule.things] == ["butter knife"]
+    assert rule.by_step
+    assert settle("jam", "jam", _things("plum jam", "fig jam"), "Open the jam", "Open the jam") == ()
+
+
+def test_metal_and_plastic_stay_out_of_the_microwave():
+    bowls = _things("metal bowl", "plastic bowl", "ceramic bowl", "glass bowl")
+    found = settle("bowl", "bowl", bowls, "Put the soup into a bowl", "Put it into a bowl. Use the microwave")
+    assert found[0].why.kind == "safety"
+    assert [one.name for one in found[-1].things] == ["ceramic bowl"]
