@@ -32,7 +32,9 @@ Move = dict[str, Any]
 
 
 def found(draft: Draft, move: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [tuple(one) for one in check_pair_form(draft, read_pair_form(draft, move))]
+    return [
+        (code, field, detail) for code, field, detail in check_pair_form(draft, read_pair_form(draft, move))
+    ]
 
 
 def test_a_good_form_has_no_problems(draft: Draft, form: PairForm) -> None:
