@@ -1,0 +1,370 @@
+"""The record of asking or acting: what each room counts, and the table over all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Episode, Participant, Run, Turn
+from simulator.ambik.asking import asked as ambik_asked
+from simulator.ambik.asking import useful as ambik_useful
+from simulator.ambik.data import load_pairs
+from simulator.ambik.items import DraftItem
+from simulator.ambik.pairs import Draft
+from simulator.ambik.prepare import pair_items
+from simulator.ambik.room import ROOM as AMBIK
+from simulator.asking import BENCHMARKS, Asked, Asking, askings, load_asking, rows
+from simulator.asking_command import asking_figure, report_asking
+from simulator.clarq.asking import asked as clarq_asked
+from simulator.clarq.asking import is_question
+from simulator.clarq.data import load_items
+from simulator.clarq.room import ROOM as CLARQ
+from simulator.errors import InputError
+from simulator.handmethat.asking import asked as handmethat_asked
+from simulator.handmethat.asking import exchange
+from simulator.handmethat.asking import useful as handmethat_useful
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.room import ROOM as HANDMETHAT
+from simulator.handmethat.room import Posed
+from simulator.runner.command import Wanted, model_options, play
+
+cli = typer.Typer()
+cli.command()(report_asking)
+
+
+def _dialogue(lamp, *pairs):
+    """A dialogue of ClarQ-LLM: greeting, the task's opening, then what was asked and what was given."""
+    given = {node.index: node.text for node in lamp.tree.nodes} | {"0": lamp.tree.opening}
+    lines = [("provider", "Hello?")]
+    for text, answer in (("What am I to do?", "0"), *pairs):
+        lines += [("seeker", text), *([("provider", given.get(answer, answer))] if answer else [])]
+    return [
+        Turn(episode_id="e", number=number, seat=seat, text=text) for number, (seat, text) in enumerate(lines)
+    ]
+
+
+def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a_node(lamp):
+    turns = _dialogue(
+        lamp,
+        ("Which oil do I need?", "1"),
+        ("Which oil do I need?", "1"),
+        ("Where is the wick?", "I cannot say."),
+        ("So whale oil it is.", "Quite."),
+        ("Tell me about the cellar.", "2"),
+        ("Thank you. Goodbye!", ""),
+    )
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful, told.needed) == (4, 2, True)
+    assert told.right is False
+    assert told.right_before is None
+
+
+def test_in_clarq_whoever_gets_everything_is_right(lamp):
+    turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful, told.right) == (5, 5, True)
+
+
+def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
+    turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "asks"),
+    [
+        ("Which of the two?", "en", True),
+        ("Please tell me where it is.", "en", True),
+        ("I see, the left one.", "en", False),
+        ("Goodbye, or shall I wait?", "en", False),
+        ("钥匙在哪里", "zh", True),
+        ("好的，我明白了。", "zh", False),
+    ],
+)
+def test_in_clarq_questions_are_known_by_their_form(text, language, asks):
+    assert is_question(text, (), language) is asks
+
+
+def test_in_clarq_what_is_answered_with_a_node_was_a_question():
+    assert is_question("The cellar, then.", ("2",), "en")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Short runs of all rooms, with built-in players."""
+    path = tmp_path_factory.mktemp("asking") / "log.sqlite"
+    clarq = load_items("builtin", "en", limit=2)
+    tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
+    posed = tuple(Posed(task, "en") for task in tasks)
+    pairs = tuple(pair_items(load_pairs("builtin", "all")[:10], part="test"))
+    played = [
+        ("c", CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, tuple(clarq), {}),
+        ("h", HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),
+        (
+            "h0",
+            HANDMETHAT,
+            {"robot": "offline/asker", "human": "offline/giver"},
+            posed,
+            {"mode": "full", "max_questions": 0},
+        ),
+        ("k", AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
+        ("k0", AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 0}),
+        ("n", AMBIK, {"robot": "offline/never-asks", "user": "offline/item"}, pairs, {"questions": 1}),
+    ]
+    for name, room, seats, items, options in played:
+        wanted = Wanted(
+            room=room,
+            seats=seats,
+            items=items,
+            log=path,
+            options=options,
+            models=model_options(path),
+            name=name,
+            workers=1,
+        )
+        play(wanted, _Silent())
+    return path
+
+
+class _Silent:
+    """A console that shows nothing: `play` draws its progress on a terminal only."""
+
+    def __new__(cls):
+        from rich.console import Console
+
+        return Console(quiet=True)
+
+
+@pytest.fixture
+def reader(log):
+    with LogReader(log) as reader:
+        yield reader
+
+
+def test_every_room_says_who_asks_and_who_answers():
+    for name in BENCHMARKS:
+        part = load_asking(name)
+        assert part.ROBOT != part.USER
+
+
+def test_a_room_in_which_nobody_asks_is_refused():
+    with pytest.raises(InputError, match="nobody asks back in ambibench; runs of clarq"):
+        load_asking("ambibench")
+
+
+def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as writer:
+        writer.put(Run(id="night", benchmark="ambient", setup="L2L", seed=0))
+    with LogReader(path) as reader, pytest.raises(InputError, match="night: nobody asks back in ambient"):
+        askings(reader, ["night"])
+
+
+def test_records_of_three_rooms_are_read_from_logged_turns(reader):
+    found = askings(reader, ["c", "h", "k", "k"])
+    assert found.left_out == {}
+    by_room = {name: [one for one in found.askings if one.benchmark == name] for name in BENCHMARKS}
+    assert [len(some) for some in by_room.values()] == [2, 4, 20]
+    assert all(one.asked and one.told.needed for one in by_room["clarq"])
+    assert {one.told.kind for one in by_room["handmethat"]} == {"level 1", "level 4"}
+    assert {one.robot for one in by_room["handmethat"]} == {"offline/asker"}
+    assert {one.user for one in by_room["ambik"]} == {"offline/item"}
+
+
+def test_in_handmethat_a_question_is_needed_above_level_1_and_useful_if_less_fits_after_it(reader):
+    found = askings(reader, ["h"]).askings
+    assert all(one.told.needed == (one.told.kind != "level 1") for one in found)
+    assert all(one.told.questions == 1 for one in found)
+    assert [one.told.useful for one in found if one.told.kind == "level 1"] == [0, 0]
+    task = load_tasks("builtin", levels=[4], limit=1)[0]
+    turns = next(
+        played.turns for played in reader.turns_of_run("h") if played.turns[0].payload["kind"] == "utterance"
+    )
+    ((question, answer),) = exchange(turns)
+    assert question.startswith("question:")
+    assert answer
+    assert handmethat_useful(task, ()) == 0
+    assert handmethat_useful(task, [("question: what is the weather?", "I do not know.")]) == 0
+
+
+def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
+    found = askings(reader, ["h0"]).askings
+    assert not any(one.told.may_ask for one in found)
+    (row,) = rows(found)
+    assert row.robot == "offline/asker (sees all)"
+    assert row.when_needed is None
+    assert row.questions is None
+    assert row.right.n == 4
+
+
+def test_in_ambik_a_question_is_needed_for_preferences_alone(reader):
+    for one in askings(reader, ["k"]).askings:
+        assert one.told.needed == (one.told.kind == "preferences")
+    pairs = load_pairs("builtin", "all")
+    items = {one.id: one for one in pair_items(pairs[:10], part="test")}
+    for episode, turns in reader.turns_of_run("k"):
+        told = ambik_asked(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
+        assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
+
+
+def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
+    pair = next(one for one in load_pairs("builtin", "all") if one.type == "preferences" and one.shortlist)
+    item = next(one for one in pair_items([pair], part="test") if one.member == "ambiguous")
+
+    def turns(answer, after):
+        payloads = [
+            ("robot", "", {"kind": "decide", "action": "Do something."}),
+            ("user", answer, {"kind": "answer"}),
+            ("robot", "", {"kind": "decide", "action": after}),
+        ]
+        return [
+            Turn(episode_id="e", number=number, seat=seat, text=text, payload=payload)
+            for number, (seat, text, payload) in enumerate(payloads)
+        ]
+
+    wanted = ", ".join(one.alternatives[0].text for one in pair.intent.concepts if not one.negative)
+    assert ambik_useful(item, turns(f"The {wanted}.", "Do something.")) == 1
+    assert ambik_useful(item, turns("That one.", f"Do it with the {wanted}.")) == 1
+    assert ambik_useful(item, turns("I do not mind.", "Do something.")) == 0
+    assert ambik_useful(item, turns("That one.", "")[:1]) is None
+
+
+def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
+    draft = Draft(id="1", objects=(), scene="", clear="Wait.", candidates={})
+    assert ambik_asked(DraftItem(draft=draft), {}, (), ()) is None
+    (item, *_) = pair_items(load_pairs("builtin", "all")[:1], part="calibration")
+    turn = Turn(
+        episode_id="e",
+        number=0,
+        seat="robot",
+        text="",
+        payload={"kind": "decide", "asks": None, "action": ""},
+    )
+    # A method that has no threshold yet neither asks nor acts.
+    payload = turn.payload | {"method": "knowno", "options": {"A": "Wait."}, "tokens": [["A", -0.1]]}
+    turn = Turn(episode_id="e", number=0, seat="robot", text="", payload=payload)
+    assert ambik_asked(item, {}, (turn,), ()) is None
+
+
+def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
+    alone, answered = rows(askings(reader, ["k0", "k"]).askings)[::-1]
+    assert alone.robot == "offline/kitchen (decides once)"
+    assert alone.gain is None
+    assert answered.gain.n == 20
+    assert alone.when_needed == answered.when_needed
+    assert alone.useful is None
+
+
+def _asking(needed, questions, *, right=None, before=None, useful=None, robot="r", kind="k", **more):
+    told = Asked(
+        kind=kind,
+        needed=needed,
+        questions=questions,
+        useful=useful,
+        right_before=before,
+        right=right,
+        **more,
+    )
+    return Asking(benchmark="ambik", run="x", episode_id="e", item="i", robot=robot, user="u", told=told)
+
+
+def test_measures_say_how_often_and_of_how_many():
+    found = [
+        _asking(True, 1, right=True, before=False, useful=1),
+        _asking(True, 3, right=True, before=True, useful=0),
+        _asking(True, 0, right=False, before=False),
+        _asking(False, 0, right=True, before=True),
+        _asking(False, 2, right=None, before=True, useful=1),
+        _asking(None, 1, open=True),
+        _asking(True, 0, right=False, may_ask=False),
+    ]
+    (row,) = rows(found)
+    assert (row.when_needed.value, row.when_needed.n) == (pytest.approx(2 / 3), 3)
+    assert (row.when_not.value, row.when_not.n) == (0.5, 2)
+    assert (row.decided.value, row.decided.n) == (0.6, 5)
+    assert (row.questions.value, row.questions.n) == (pytest.approx(7 / 6), 6)
+    assert (row.useful.value, row.useful.n) == (pytest.approx(2 / 6), 6)
+    assert (row.right_asking.value, row.right_asking.n) == (1.0, 2)
+    assert (row.right_silent.value, row.right_silent.n) == (pytest.approx(1 / 3), 3)
+    assert (row.before.value, row.after.value, row.gain.value) == (0.5, 0.75, 0.25)
+    assert (row.episodes, row.open) == (7, 1)
+
+
+def test_rows_are_told_by_robot_and_kind_people_first():
+    found = [
+        _asking(True, 1, robot="model", kind="b"),
+        _asking(True, 1, robot="person", kind="a"),
+        _asking(True, 1, robot="model", kind="a"),
+    ]
+    assert [one.robot for one in rows(found)] == ["person", "model"]
+    kinds = [(one.robot, one.kind) for one in rows(found, by_kind=True)]
+    assert kinds == [("person", "a"), ("model", "a"), ("model", "b")]
+    assert {one.user for one in rows(found, by_user=True)} == {"u"}
+
+
+def test_without_episodes_there_is_nothing_to_draw():
+    assert rows([]) == ()
+    assert asking_figure(()) is None
+    assert asking_figure(rows([_asking(None, 1)])) is None
+
+
+def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_path):
+    path = tmp_path / "log.sqlite"
+    with LogReader(log) as reader, LogWriter(path, durable=False) as writer:
+        writer.put(Run(id="k", benchmark="ambik", setup="L2L", seed=0))
+        writer.put(Participant(id="gone", details={"erased": True}))
+        played = list(reader.turns_of_run("k"))[:3]
+        for item in reader.items("k"):
+            writer.put(item)
+        for place, (episode, turns) in enumerate(played):
+            fields = {name: getattr(episode, name) for name in Episode.__dataclass_fields__}
+            writer.put(Episode(**{**fields, "participant_id": "gone" if place == 0 else None}))
+            for turn in turns:
+                writer.put(turn)
+            if place < 2:
+                writer.put(Ending(episode_id=episode.id, status="completed"))
+    with LogReader(path) as reader:
+        found = askings(reader, ["k"])
+    assert found.left_out == {"erased": 1, "not ended": 1}
+    assert len(found.askings) == 1
+
+
+def test_one_table_over_all_rooms(log, tmp_path):
+    out = tmp_path / "out"
+    runs = ["c", "h", "k", "n"]
+    result = CliRunner().invoke(cli, [*runs, "--log", str(log), "--out", str(out)], env={"COLUMNS": "100"})
+    assert result.exit_code == 0, result.output
+    for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/never-asks", "Share that asked"):
+        assert name in result.output
+    written = {path.name for path in out.iterdir()}
+    assert {"asking.json", "asking.csv", "asking.tex", "asking-by-kind.csv", "asking-figure.svg"} <= written
+    header, *lines = (out / "asking.csv").read_text(encoding="utf-8").splitlines()
+    assert "asked where needed_n" in header
+    assert [line.split(",")[0] for line in lines] == ["ClarQ-LLM", "HandMeThat", "AmbiK", "AmbiK"]
+
+
+def test_json_has_every_episode_and_every_n(log):
+    result = CliRunner().invoke(cli, ["k", "--json", "--log", str(log)])
+    told = json.loads(result.stdout)
+    assert [one["robot"] for one in told["rows"]] == ["offline/kitchen"]
+    assert told["rows"][0]["decided"]["n"] == len(told["episodes"]) == 20
+    assert told["episodes"][0]["told"]["kind"]
+
+
+def test_a_file_is_no_folder_for_the_results(log, tmp_path):
+    there = Path(tmp_path / "there")
+    there.write_text("")
+    result = CliRunner().invoke(cli, ["k", "--log", str(log), "--out", str(there)])
+    assert isinstance(result.exception, InputError)
+
+
+def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
+    task = load_tasks("builtin", levels=[1], limit=1)[0]
+    with pytest.raises(InputError, match="begins with the human's instruction"):
+        handmethat_asked(task, {}, (), ())
