@@ -76,10 +76,14 @@ def scene(chance: random.Random, things: int) -> str:
 def requests(count: int, seed: int, **fields: Any) -> list[Request]:
     """Prompts with a head in common."""
     chance = random.Random(seed)
-    examples = [Message("system", "You plan what a kitchen robot does next. Name one step.")]
+    asks = "You plan what a kitchen robot does next. Name four steps that are possible, one per line, A to D."
+    examples = [Message("system", asks)]
     for number in range(2):
-        said = f"Take {THINGS[number]} and put it on the counter."
-        examples += [Message("user", scene(random.Random(number), 25)), Message("assistant", said)]
+        said = "\n".join(
+            f"{letter}) take {THINGS[number + place]} and put it on the counter"
+            for place, letter in enumerate("ABCD")
+        )
+        examples += [Message("user", scene(random.Random(number), 15)), Message("assistant", said)]
     asked = Request(messages=tuple(examples), shared=len(examples), **fields)
     return [
         replace(asked, messages=(*asked.messages, Message("user", scene(chance, 20)))) for _ in range(count)
