@@ -7,14 +7,16 @@ from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs
 
 from simulator.ambik.views import SeatName
+from simulator.errors import SeatError
 from simulator.studies.cards import StudyCard
 from ui.ambik.calls import CheckCall, SeatCall, StartCall
 from ui.ambik.entry import SEATS, entry_page
-from ui.ambik.form import as_plain, preview
+from ui.ambik.form import check_answer
 from ui.ambik.ports import HOME, OPPOSITE, ROOM, Sessions
 from ui.ambik.result import end_page
 from ui.ambik.stages import stage_page
 from ui.calls import Answer, address
+from ui.i18n import strings
 from ui.ports import PERSON
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -86,8 +88,14 @@ class AmbikActions(StudyActions):
             TokenError: if the call comes from no page of an episode.
         """
         asked = CheckCall.model_validate(call)
-        self._signer.read(parse_qs(asked.query).get("t", [""])[0])
-        return {"problems": {}, "accepts": as_plain(preview(asked.filled))}
+        seat = self._signer.read(parse_qs(asked.query).get("t", [""])[0])
+        view = await self._play.view(seat.episode_id, seat.seat)
+        if view.draft is None:
+            return {}
+        try:
+            return check_answer(strings(asked.language), view.draft, asked.filled)
+        except SeatError as error:
+            return {"refused": self.refused(Frame(strings(asked.language)), error).text}
 
     def seat_of(self, card: StudyCard) -> SeatName:
         """The seat of a study's participants: it is what the study calls their task."""

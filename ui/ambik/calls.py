@@ -39,6 +39,8 @@ class PairFields(Call):
     """An annotator's form as it stands (spec 11.1); lists are split already.
 
     Attributes:
+        passed_over: why the candidates before the chosen one are not adequate.
+        one_ambiguity: whether exactly one thing is open.
         step: index, from 0, of the step at which the plans part; None if nothing is given.
         delete: why the row is to be deleted; empty if it is kept.
     """
@@ -48,6 +50,8 @@ class PairFields(Call):
     scene: Text = ""
     indirect: Text = ""
     type: Ambiguity | None = None
+    passed_over: Text = ""
+    one_ambiguity: bool = False
     ambiguous: Text = ""
     question: Text = ""
     answer: Text = ""

@@ -1,41 +1,58 @@
-"""What an annotator is told about a form as it stands: which actions its intent accepts (spec 3, 11.1)."""
+"""What an annotator is told about a form as it stands: problems by field, and what its intent accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from simulator.ambik.intents import acceptable, parse_intent, parse_variants, realises
+from simulator.ambik.forms import read_pair_form
+from simulator.ambik.pair_form import Accepted, Problem, check_fields, preview
+from simulator.ambik.pairs import Draft
+from simulator.ambik.terms import AMBIGUITIES
 from ui.ambik.calls import PairFields
+from ui.i18n import Strings
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """An action, and whether it is what is meant, or might be before the answer."""
+class Said(NamedTuple):
+    """A problem in words; with an ``error`` the form cannot be sent, with a ``warning`` it can."""
 
     text: str
-    intent: bool
-    variants: bool
+    level: str
 
 
-def preview(form: PairFields) -> tuple[Accepted, ...]:
-    """What the intent and the variants accept of the lines of both plans; nothing if neither is written."""
-    if not form.intent.strip() and not any(line.strip() for line in form.variants):
-        return ()
-    meant = parse_intent(form.intent)
-    possible = parse_variants("\n".join(form.variants))
-    return tuple(
-        Accepted(line, bool(form.intent.strip()) and realises(meant, line), acceptable(possible, line))
-        for line in _lines(form)
-    )
+def problems_in_words(texts: Strings, draft: Draft, form: PairFields) -> dict[str, tuple[Said, ...]]:
+    """What is, or may be, wrong with the form, by field, in the order of the work.
+
+    Raises:
+        SeatError: if a text is longer than is kept, or a list has too many entries.
+    """
+    found: dict[str, dict[Said, None]] = {}
+    for one in check_fields(draft, form.model_dump(mode="json")):
+        said = Said(_named(texts, one).sentence(texts.language), one.level)
+        found.setdefault(one.field, {})[said] = None
+    return {field: tuple(some) for field, some in found.items()}
 
 
-def as_plain(accepted: Iterable[Accepted]) -> list[dict[str, Any]]:
-    """For the browser."""
-    return [asdict(one) for one in accepted]
+def accepted(draft: Draft, form: PairFields) -> tuple[Accepted, ...]:
+    """What intent and variants accept of the plans' lines."""
+    # What is accepted depends on neither, and neither need be chosen yet.
+    move = form.model_dump(mode="json") | {"type": AMBIGUITIES[0], "step": None, "delete": ""}
+    pair = read_pair_form(draft, move).pair
+    return () if pair is None else preview(pair)
 
 
-def _lines(form: PairFields) -> tuple[str, ...]:
-    """Each line once: those of the clear plan, then what the ambiguous one has instead."""
-    return tuple(dict.fromkeys((*form.clear_plan, *form.ambiguous_plan)))
+def check_answer(texts: Strings, draft: Draft, form: PairFields) -> dict[str, Any]:
+    """What the browser is answered: ``problems``, ``errors`` (how many of them are), ``accepts``."""
+    problems = problems_in_words(texts, draft, form)
+    return {
+        "problems": {field: [one._asdict() for one in some] for field, some in problems.items()},
+        "errors": sum(one.level == "error" for some in problems.values() for one in some),
+        "accepts": [one._asdict() for one in accepted(draft, form)],
+    }
+
+
+def _named(texts: Strings, problem: Problem) -> Problem:
+    """A problem that speaks of types by their names."""
+    if problem.code != "passed_over":
+        return problem
+    kinds = problem.detail.split(", ")
+    return problem._replace(detail=", ".join(texts(f"ambik.type.{kind}") for kind in kinds))

@@ -32,7 +32,6 @@ class Story:
         type: of the task; None where the data have none.
         concepts: of the intent.
         fields: of an annotator's form that are not empty: name and value.
-        problems: of the form, in words.
     """
 
     replay: Replay
@@ -41,7 +40,6 @@ class Story:
     type: TaskType | None
     concepts: tuple[Mention, ...]
     fields: tuple[tuple[str, str], ...]
-    problems: tuple[str, ...]
 
 
 def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
@@ -63,7 +61,6 @@ def story(texts: Strings, seat: SeatName, replay: Replay) -> Story:
         task_type(replay.member, replay.type or "preferences") if type_known else None,
         tuple(_mention(one) for one in parse_intent(replay.intent).concepts) if replay.intent else (),
         tuple((texts(f"ambik.form.field.{name}"), value) for name, value in replay.form if value),
-        tuple(texts.get(f"ambik.problem.{code}", code, words="") for code in replay.problems),
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Final, cast
 
 from simulator.ambik.data import Guidelines, load_guidelines
-from simulator.ambik.terms import APPLIANCES, Ambiguity
+from simulator.ambik.pair_rules import ORDER
+from simulator.ambik.terms import APPLIANCES
 from simulator.ambik.views import Exchanged, ParticipantView, SeatName
 from ui.ambik.ports import OPPOSITE
 from ui.render.frame import Frame, RoomLink
@@ -23,9 +24,6 @@ STEPS: Final[Mapping[str, str]] = {
     "annotate": "task",
 }
 """The step of a study that each stage is part of."""
-
-ORDER: Final[tuple[Ambiguity, ...]] = ("safety", "common_sense_knowledge", "preferences")
-"""In which annotators look at the candidates (spec 11.1)."""
 
 
 def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> str:

@@ -21,6 +21,7 @@
   part({
     prepare() {
       this.apSent = null;
+      this.apHinted = "{}";
       this.apAsked = 0;
     },
 
@@ -62,7 +63,7 @@
         const step = Number.parseInt(form.step.value, 10);
         return {
           clear: form.clear.value, objects: objects(form.objects.value), scene: form.scene.value, indirect: form.indirect.value,
-          type, ambiguous: own("ambiguous"), question: own("question"), answer: own("answer"),
+          type, passed_over: form.passed_over.value, one_ambiguity: form.one_ambiguity.checked, ambiguous: own("ambiguous"), question: own("question"), answer: own("answer"),
           clear_plan: lines(form.clear_plan.value), ambiguous_plan: lines(form.ambiguous_plan.value), step: Number.isNaN(step) ? null : step - 1,
           shortlist: type === "preferences" ? objects(form.shortlist.value) : [],
           intent: form.intent.value, variants: lines(form.variants.value),
@@ -80,6 +81,9 @@
         for (const part of this.all("[data-when-typed]")) part.hidden = !filled.type;
         for (const part of this.all("[data-when-untyped]")) part.hidden = Boolean(filled.type);
         for (const part of this.all("[data-when-other-type]")) part.hidden = !filled.type || filled.type === "preferences";
+        const types = this.all("[data-pair] [name=type]");
+        const before = types.slice(0, types.findIndex((one) => one.checked) + 1).slice(0, -1);
+        this.one("[data-passed]").hidden = !before.some((one) => "candidate" in one.dataset);
         if (filled.type) drawDifference(this.one("[data-diff]"), filled.clear, filled.ambiguous);
         this.apDrawStep(filled);
         this.apDrawSeen(filled);
@@ -142,44 +146,52 @@
       // Problems are named where somebody has written, and everywhere once the form was to be sent.
       apTold(field) {
         if (this.apSent === this.number) return true;
-        return this.all(`[data-field=${field}]`).some((one) => (one.type === "radio" ? one.checked : one.value !== one.defaultValue));
+        return this.all(`[data-field=${field}]`).some((one) => (["radio", "checkbox"].includes(one.type) ? one.checked : one.value !== one.defaultValue));
       },
 
       async apCheck({ focus = false } = {}) {
         this.apAsked += 1;
         const turn = this.apAsked;
         const said = await this.call("check_pair", { filled: this.apFilled() });
-        if (!said?.problems || turn !== this.apAsked || !this.one("[data-pair]")) return null;
-        this.apShowProblems(said.problems);
+        if (turn !== this.apAsked || !this.one("[data-pair]")) return null;
+        if (said?.refused) this.toast(said.refused);
+        if (!said?.problems) return null;
+        this.apShowProblems(said);
         this.apShowAccepted(said.accepts);
         if (focus) this.one("[data-problems]:not([hidden])")?.focus();
         return said;
       },
 
-      apShowProblems(problems) {
+      apShowProblems({ problems }) {
+        const told = this.one("[data-problem-count]");
         let count = 0;
         for (const place of this.all("[data-problems]")) {
           const field = place.dataset.problems;
           const said = this.apTold(field) ? problems[field] || [] : [];
-          count += said.length;
+          const errors = said.filter((one) => one.level === "error").length;
+          count += errors;
           place.hidden = said.length === 0;
-          place.replaceChildren(...said.map((text) => element("li", text)));
-          for (const one of this.all(`[data-field=${field}]`)) this.apMark(one, said.length ? place.id : "");
+          place.classList.toggle("ak-hints", errors === 0);
+          place.replaceChildren(...said.map((one) => this.apProblem(one, told.dataset.warning)));
+          for (const one of this.all(`[data-field=${field}]`)) this.apMark(one, said.length ? place.id : "", errors > 0);
         }
-        const told = this.one("[data-problem-count]");
         const words = count === 1 ? told.dataset.one : told.dataset.many.replace("{count}", count);
         const done = Object.keys(problems).length === 0 ? told.dataset.none : "";
         told.textContent = count ? words : done;
       },
 
-      apMark(field, id) {
-        if (!id) {
-          field.removeAttribute("aria-invalid");
-          field.removeAttribute("aria-describedby");
-        } else {
-          if (field.type !== "radio") field.setAttribute("aria-invalid", "true");
-          field.setAttribute("aria-describedby", id);
-        }
+      apProblem({ text, level }, hint) {
+        const item = element("li", "", { class: level === "warning" ? "ak-hint" : "" });
+        if (level === "warning") item.append(element("b", hint), " ");
+        item.append(text);
+        return item;
+      },
+
+      apMark(field, id, wrong) {
+        if (id) field.setAttribute("aria-describedby", id);
+        else field.removeAttribute("aria-describedby");
+        if (wrong && field.type !== "radio") field.setAttribute("aria-invalid", "true");
+        else field.removeAttribute("aria-invalid");
       },
 
       apShowAccepted(accepts) {
@@ -212,8 +224,16 @@
         this.apSent = this.number;
         const said = await this.apCheck({ focus: true });
         this.apSending = false;
+        if (said?.errors) return;
+        // Hints are looked at once; whoever sends the same again has seen them.
+        const hints = JSON.stringify(said?.problems || {});
+        if (hints !== "{}" && hints !== this.apHinted) {
+          this.apHinted = hints;
+          this.one("[data-problem-count]").textContent = this.one("[data-problem-count]").dataset.warned;
+          return;
+        }
         // Without an answer the server decides; it keeps nothing that is wrong.
-        if (!said || Object.keys(said.problems).length === 0) this.stSend({ filled: this.apFilled() }, keys);
+        this.stSend({ filled: this.apFilled() }, keys);
       },
     },
   });

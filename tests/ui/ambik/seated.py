@@ -9,10 +9,10 @@ import visiting
 
 from logs import LogReader
 from simulator.ambik.items import DraftItem, Item, PairItem
+from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.pairs import Draft
 from simulator.ambik.rows import item_from_row
 from ui.actions import Actions
-from ui.ambik.stages import ORDER
 
 KEY = "participant-key-0001"
 
@@ -101,6 +101,8 @@ def pair_fields(draft: Draft) -> dict[str, Any]:
         "scene": draft.scene,
         "indirect": draft.indirect,
         "type": kind,
+        "passed_over": "",
+        "one_ambiguity": True,
         "ambiguous": chosen.task,
         "question": chosen.question,
         "answer": chosen.answer,

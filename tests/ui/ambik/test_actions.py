@@ -190,14 +190,48 @@ async def test_declining_and_withdrawing(actions: Actions, log: Log, kitchen: Am
     assert not any("secret" in turn.text for turn in log[1].turns(visit.episode))
 
 
-async def test_a_form_is_checked_for_those_who_hold_its_link(actions: Actions, log: Log) -> None:
+async def test_a_form_is_checked_while_it_is_filled_in(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
     form = pair_fields(draft_of(log[1], visit.episode))
-    said = await visit.check(**form | {"clear_plan": ["Peel the red onion.", "Wash it."], "variants": []})
+    plans = {"clear_plan": ["Peel the red onion.", "Wash it."], "ambiguous_plan": ["Peel it.", "Wash it."]}
+    said = await visit.check(**form | plans | {"question": "Which", "step": 1, "intent": "onion, red"})
+    assert [one["level"] for one in said["problems"]["question"]] == ["error"]
+    assert "question mark" in said["problems"]["question"][0]["text"]
+    assert "same line" in said["problems"]["step"][0]["text"]
     found = {one["text"]: one["intent"] for one in said["accepts"]}
-    assert (found["Peel the red onion."], found["Wash it."]) == (True, False)
+    assert found == {"Peel the red onion.": True, "Wash it.": False, "Peel it.": False}
+    assert said["errors"] == sum(
+        one["level"] == "error" for some in said["problems"].values() for one in some
+    )
     assert len(tuple(log[1].turns(visit.episode))) == 1
+    empty = await visit.check()
+    assert "type" in empty["problems"]
+    assert empty["accepts"] == []
+
+
+async def test_types_that_were_passed_over_are_named_in_the_pages_language(
+    actions: Actions, log: Log
+) -> None:
+    visit = await play(actions, "annotator", language="zh")
+    await visit.begin()
+    draft = draft_of(log[1], visit.episode)
+    (said,) = (await visit.check(**pair_fields(draft) | {"type": "preferences"}))["problems"]["passed_over"]
+    assert "安全, 常识" in said["text"] or "常识" in said["text"]
+    assert "common" not in said["text"]
+
+
+async def test_a_text_that_is_too_long_is_told_before_it_is_sent(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    said = await visit.check(**pair_fields(draft_of(log[1], visit.episode)) | {"scene": "x" * 5000})
+    assert "more text than can be kept" in said["refused"]
+
+
+async def test_a_form_is_checked_for_those_who_hold_its_link(actions: Actions) -> None:
+    visit = await play(actions, "annotator")
     visit.query = "t=nobody"
     with pytest.raises(TokenError):
-        await visit.check(**form)
+        await visit.check()
+    robot = await play(actions, "robot")
+    assert await robot.check() == {}

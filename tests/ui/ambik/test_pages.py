@@ -14,15 +14,14 @@ import ui
 from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, Stage
 from ui.actions import Actions
 from ui.ambik.actions import LINK
-from ui.ambik.calls import PairFields
 from ui.ambik.entry import KINDS, PICTURE, SEATS
-from ui.ambik.form import preview
 from ui.ambik.result import end_page, story
-from ui.ambik.stages import ORDER, STEPS, stage_page, with_question
+from ui.ambik.stages import STEPS, stage_page, with_question
 from ui.i18n import LANGUAGES, strings
 from ui.render.environment import environment
 from ui.render.frame import Frame
@@ -273,22 +272,6 @@ def test_what_people_typed_is_shown_as_typed() -> None:
         page_of(view("decide", task=EVIL, step=EVIL, options=(EVIL,), exchanges=(Exchanged(EVIL, EVIL),)))
     )
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
-
-
-def test_the_preview_takes_each_line_once() -> None:
-    form = PairFields(
-        clear_plan=("Take the oat milk.", "Pour it."),
-        ambiguous_plan=("Take milk.", "Pour it."),
-        intent="oat",
-        variants=("oat", "take"),
-    )
-    found = [(one.text, one.intent, one.variants) for one in preview(form)]
-    assert found == [
-        ("Take the oat milk.", True, True),
-        ("Pour it.", False, False),
-        ("Take milk.", False, True),
-    ]
-    assert preview(PairFields(clear_plan=("Pour it.",))) == ()
 
 
 async def test_the_entry_offers_seats_company_and_open_studies(actions: Actions) -> None:
