@@ -42,6 +42,7 @@ from simulator.ambik import data_command as ambik_data
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.stats_command import stats_command as stats_ambik
+from simulator.asking_command import report_asking
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
 from simulator.clarq.run_command import import_results_command, run_clarq
@@ -84,6 +85,7 @@ _run.command("ambik")(run_ambik)
 _report.command("handmethat")(report_handmethat)
 _report.command("ambibench")(report_ambibench)
 _report.command("ambient")(report_ambient)
+_report.command("asking")(report_asking)
 _import.command("clarq-results")(import_results_command)
 _import.command("ambient-results")(import_ambient)
 _audit.command("provider")(audit_provider)
