@@ -19,6 +19,7 @@ People's turns have besides ``person`` (true), ``private`` (what goes when they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -26,7 +27,7 @@ from typing import Any, Final
 from simulator.ambik.forms import Chosen
 from simulator.ambik.items import DecideItem
 from simulator.ambik.playing import Options, plain_number, settings_option
-from simulator.ambik.predicting import outcome, scored
+from simulator.ambik.predicting import outcome, outcome_prepared, prepared, scored
 from simulator.ambik.records import Affordance, Decision, Outcome, Scored
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
@@ -64,7 +65,15 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
         "settings": settings_option(options.settings),
     }
     if (found := outcome_of(decision, options)) is None:
-        return head | {"asks": None, "help": None, "prediction_set": [], "question": ""}
+        best = outcome_prepared(prepared(decision, options.settings), math.inf, options.settings).action
+        told: dict[str, Any] = {
+            "asks": None,
+            "help": None,
+            "prediction_set": [],
+            "action": best,
+            "question": "",
+        }
+        return head | told
     # Who marks actions says whether to ask; of everybody else it follows from the set.
     wants = found.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act

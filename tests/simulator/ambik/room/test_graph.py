@@ -184,13 +184,28 @@ async def test_the_order_of_offered_actions_is_drawn_by_the_seed(play, item, act
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("method", "magic"), ("context", "none"), ("dialogue", "between"), ("questions", -1),
-        ("questions", True), ("samples", 0), ("max_tokens", "many"), ("study", 1), ("language", "fr"), ("task", "sing"),
-        ("chooser", 4), ("dataset", "x"), ("settings", {"temperature": 0}), ("settings", {"target_success": 1}),
-        ("settings", {"quantile": "best"}), ("settings", {"unheard": 1}), ("settings", 3),
-        ("settings", {"not_listed": 1}), ("calibration", {"q_hat": 1}), ("calibration", "run"),
+        ("method", "magic"),
+        ("context", "none"),
+        ("dialogue", "between"),
+        ("questions", -1),
+        ("questions", True),
+        ("samples", 0),
+        ("max_tokens", "many"),
+        ("study", 1),
+        ("language", "fr"),
+        ("task", "sing"),
+        ("chooser", 4),
+        ("dataset", "x"),
+        ("settings", {"temperature": 0}),
+        ("settings", {"target_success": 1}),
+        ("settings", {"quantile": "best"}),
+        ("settings", {"unheard": 1}),
+        ("settings", {"not_listed": 1}),
+        ("settings", 3),
+        ("calibration", {"q_hat": 1}),
+        ("calibration", "run"),
     ],
-)  # fmt: skip
+)
 def test_options_that_there_are_not(option, value):
     with pytest.raises(InputError, match=option):
         Options.read({option: value})

@@ -1,0 +1,324 @@
+"""`askback run ambik` and `askback score`: calibration before the test, both resumed, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from logs import LogReader
+from simulator.ambik.calibration import calibrated_on, fitting
+from simulator.ambik.data import load_pairs
+from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.log_lines import form_lines
+from simulator.ambik.parts import (
+    Wish,
+    calibrating_items,
+    read_methods,
+    read_types,
+    shared,
+    spread,
+    test_items,
+)
+from simulator.ambik.playing import settings_option
+from simulator.ambik.predicting import calibrate, outcome
+from simulator.ambik.run_command import run_ambik
+from simulator.ambik.settings import DEFAULT, Settings
+from simulator.ambik.summary import score_run, summarise, summary_json
+from simulator.ambik.trial_log import calibration_of, decisions, exchanges, offered_by, options_of
+from simulator.errors import InputError
+from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
+from simulator.runner.scoring import score_command
+from simulator.seeds import derive_seed
+
+cli = typer.Typer()
+cli.command("run")(run_ambik)
+cli.command("score")(score_command)
+# Names of the collected functions' modules look like tests to pytest.
+test_items.__test__ = False
+
+# fmt: off
+SPEC_13 = {
+    "run_id", "version", "dataset", "dataset_version", "pair_id", "member", "type", "expected_help",
+    "context", "dialogue", "method", "generator", "chooser", "decoding", "prompts", "raw_outputs",
+    "options", "filled_options", "token_table", "scores", "affordance", "samples", "nonconformity", "q_hat",
+    "epsilon", "n_calibration", "rank", "prediction_set", "certainty", "help", "icr_found", "icr_total",
+    "icr", "hr", "chr", "ssc", "flags", "seed", "time",
+}
+# fmt: on
+
+
+@pytest.fixture
+def askback(tmp_path, log_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments, error=None):
+        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
+        if error is not None:
+            assert isinstance(result.exception, error), result.output
+            return str(result.exception)
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.output
+
+    return run
+
+
+def runs(path):
+    with LogReader(path) as reader:
+        return {run.id: run for run in reader.runs()}
+
+
+class Model:
+    """A language model of a few rules: what it writes and how sure it is depend on the prompt alone."""
+
+    def __init__(self):
+        self.asked = []
+        self.broken = False
+
+    def __call__(self, request):
+        role = request.purpose.rpartition(".")[2]
+        self.asked.append(role)
+        if self.broken:
+            raise Unavailable("the model is away")
+        drawn = derive_seed(request.seed or 0, request.messages[-1].content)
+        match role:
+            case "generate":
+                return "\n".join(
+                    f"{letter}) Use thing {(drawn >> place) % 5}." for place, letter in enumerate("ABCD")
+                )
+            case "generate_one":
+                return f"Use thing {drawn % 5}."
+            case "certainty":
+                return "uncertain" if drawn % 2 else "certain"
+            case "ask":
+                return "Which one shall I use?"
+            case "choose":
+                table = tuple((letter, -1.0 - (drawn >> place) % 7) for place, letter in enumerate("ABCD"))
+            case _:
+                table = (("True", -0.1 - drawn % 3), ("False", -2.0))
+        best = max(table, key=lambda one: one[1])
+        return Completion(text=best[0], logprobs=(TokenLogprob(*best, table),))
+
+
+@pytest.fixture
+def model():
+    return Model()
+
+
+@pytest.fixture
+def experiment(log_path, model, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+    def make(*methods, **more):
+        common = {
+            "task": "decide",
+            "context": "full_plan",
+            "dialogue": "before",
+            "questions": 0,
+            "settings": {},
+        }
+        given = {
+            "pairs": tuple(("offline/script", method) for method in methods),
+            "wish": Wish(limit=6, calibrating=8),
+            "models": ModelOptions(script=model),
+            "log": log_path,
+            "workers": 1,
+            "name": "t",
+            **more,
+            "common": {**common, **more.get("common", {})},
+        }
+        return Experiment(**given)
+
+    return make
+
+
+@pytest.fixture
+def console():
+    return Console(width=200, record=True, quiet=True)
+
+
+def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_path):
+    said = askback("run", "--limit", 6, "--model", "offline/kitchen", "--model", "offline/never-asks")
+    found = runs(log_path)
+    assert [run.config["seats"]["robot"] for run in found.values()] == [
+        "offline/kitchen",
+        "offline/never-asks",
+    ]
+    assert {run.config["planned"] for run in found.values()} == {12}
+    assert {run.config["dataset_version"] for run in found.values()} == {"builtin"}
+    assert "help rate" in said and "AmbDif" in said and "askback report ambik" in said
+    with LogReader(log_path) as reader:
+        for run in found:
+            parts = {(one.item.part, one.item.member) for one in decisions(reader, [run])}
+            assert parts == {("test", "ambiguous"), ("test", "clear")}
+            assert not exchanges(reader, [run])
+    again = askback("run", "--limit", 6)
+    assert len(runs(log_path)) == 2 and "12/12" in again
+
+
+def test_questions_are_answered_and_told_before_and_after(askback, log_path):
+    askback("run", "--model", "offline/always-asks", "--questions", 1, "--types", "preferences", "--member",
+            "ambiguous", "--run", "q")  # fmt: skip
+    with LogReader(log_path) as reader:
+        found = exchanges(reader, ["q"])
+        assert found and all(len(one.questions) == 1 for one in found)
+        assert {one.before.item.type for one in found} == {"preferences"}
+        assert all(one.before.asked and not one.after.asked for one in found)
+        assert (found[0].robot, found[0].user) == ("offline/always-asks", "offline/item")
+        measured = summarise(reader, "q").exchange
+        assert measured["asked when needed"].value == 1 and measured["asked when not needed"] is None
+        assert measured["right after"].value >= measured["right before"].value
+    said = askback("score", "q", "--json")
+    assert json.loads(said)["exchange"]["questions"]["value"] == 1
+
+
+def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, model):
+    told = play_all(experiment("knowno"), console)
+    assert told == ("t",)
+    found = runs(log_path)
+    assert list(found) == ["t-calibration", "t"]
+    option = found["t"].config["options"]["calibration"]
+    with LogReader(log_path) as reader:
+        logged = decisions(reader, ["t-calibration"])
+        assert {one.item.part for one in logged} == {"calibration"} and len(logged) == 8
+        assert all(one.asked is None for one in logged)
+        made = calibrate(logged, DEFAULT, run="t-calibration")
+        assert (option["q_hat"], option["n"], option["rank"]) == (made.q_hat, 8, 8)
+        assert calibration_of(reader, "t") == made
+        for one in decisions(reader, ["t"]):
+            assert one.asked == outcome(one, made, DEFAULT).help
+            assert one.item.part == "test"
+        report = summarise(reader, "t").calibration
+        assert (report.n, report.rank, report.q_hat) == (8, 8, made.q_hat)
+        json.dumps(summary_json(summarise(reader, "t")), allow_nan=False)
+        assert offered_by(reader, "t").keys() == {one.item.id for one in decisions(reader, ["t"])}
+    before = len(model.asked)
+    play_all(experiment("knowno"), console)
+    assert len(model.asked) == before
+
+
+def test_thresholds_can_be_changed_without_another_calibration(experiment, console, log_path, model):
+    play_all(experiment("knowno", name=None), console)
+    first = model.asked.count("generate")
+    common = {"settings": settings_option(Settings(target_success=0.6, temperature=1.0))}
+    play_all(experiment("knowno", name=None, common=common), console)
+    assert [("calibration" in run) for run in runs(log_path)] == [True, False, False]
+    assert model.asked.count("generate") == first + 12
+    with LogReader(log_path) as reader:
+        last = list(runs(log_path))[-1]
+        assert calibration_of(reader, last).epsilon == 0.4
+        assert options_of(reader, last).settings.temperature == 1.0
+
+
+def test_several_methods_each_have_their_calibration(experiment, console, log_path):
+    told = play_all(experiment("knowno", "lap", "lofreecp", "binary", "nohelp"), console)
+    assert told == ("t-knowno", "t-lap", "t-lofreecp", "t-binary", "t-nohelp")
+    assert [run for run in runs(log_path) if run not in told] == [
+        "t-knowno-calibration", "t-lap-calibration", "t-lofreecp-calibration",
+    ]  # fmt: skip
+    with LogReader(log_path) as reader:
+        for run in told:
+            lines = list(form_lines(reader, run))
+            assert len(lines) == 12
+            for line in lines:
+                assert line.keys() >= SPEC_13
+                json.dumps(line, allow_nan=False)
+        lap = next(iter(form_lines(reader, "t-lap")))
+        assert lap["affordance"].keys() == lap["scores"].keys() == lap["options"].keys()
+        assert set(lap["decoding"]) == {"generate", "choose", "afford"}
+        assert lap["expected_help"] == (lap["type"] == "preferences")
+        assert [one["role"] for one in lap["prompts"]][:2] == ["generate", "choose"]
+        loose = next(iter(form_lines(reader, "t-lofreecp")))
+        assert (
+            sum(loose["samples"].values()) <= 20 and loose["similarities"].keys() == loose["samples"].keys()
+        )
+        assert score_run(reader, "t-binary")
+
+
+def test_a_run_that_is_there_serves_as_calibration(experiment, console, log_path):
+    play_all(experiment("knowno", name="a"), console)
+    play_all(experiment("knowno", name="b", calibrations=("a-calibration",)), console)
+    found = runs(log_path)
+    assert "b-calibration" not in found
+    assert found["b"].config["options"]["calibration"]["run"] == "a-calibration"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"pairs": (("offline/script", "lap"),)}, "method"),
+        ({"common": {"context": "action_only"}}, "context"),
+        ({"common": {"settings": {"not_listed": True}}}, "not_listed"),
+        ({"chooser": "offline/script-two"}, "chooser"),
+        ({"pairs": (("offline/script2", "knowno"),)}, "model"),
+        ({"common": {"max_tokens": 9}}, "max_tokens"),
+    ],
+)
+def test_a_calibration_that_was_made_otherwise_is_refused(experiment, console, change, named):
+    play_all(experiment("knowno", name="a"), console)
+    with pytest.raises(InputError, match=f"its {named} is"):
+        play_all(replace(experiment("knowno", name="b", **change), calibrations=("a-calibration",)), console)
+
+
+def test_items_of_the_calibration_are_never_tested(experiment, console, log_path):
+    play_all(experiment("knowno", name="a"), console)
+    with pytest.raises(InputError, match="belong to it"):
+        play_all(experiment("knowno", name="b", calibrations=("a",)), console)
+    wish = Wish()
+    assert not shared(test_items(wish), calibrating_items(wish))
+    with LogReader(log_path) as reader, pytest.raises(InputError, match="belong to it"):
+        calibrated_on(reader, "a-calibration", DEFAULT, calibrating_items(wish))
+    with LogReader(log_path) as reader, pytest.raises(InputError, match="none of these runs"):
+        fitting(reader, ("a", "a-calibration"), "offline/script", {"method": "lap"})
+
+
+def test_a_calibration_that_failed_is_played_again_before_the_test(experiment, console, log_path, model):
+    model.broken = True
+    one = experiment("knowno", models=ModelOptions(script=model, max_attempts=1))
+    with pytest.raises(typer.Exit):
+        play_all(one, console)
+    assert list(runs(log_path)) == ["t-calibration"]
+    model.broken = False
+    assert play_all(one, console) == ("t",)
+    assert list(runs(log_path)) == ["t-calibration", "t"]
+
+
+def test_methods_without_probabilities_are_refused_by_name(askback, log_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    said = askback("run", "--model", "anthropic/claude-sonnet-4-5", "--method", "knowno", error=InputError)
+    assert "KnowNo" in said and "anthropic/claude-sonnet-4-5" in said and "--chooser" in said
+    assert not log_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--method", "guess"), "known are knowno"),
+        (("--types", "sweet"), "known are preferences"),
+        (("--model", "offline/nobody"), "offline/nobody"),
+        (("--user", "offline/nobody"), "offline/item"),
+        (("--target-success", 1.5), "target_success"),
+        (("--temperature", 0), "temperature"),
+        (("--data", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_played(askback, log_path, arguments, said):
+    assert said in askback("run", *arguments, error=InputError)
+    assert not log_path.exists() or not runs(log_path)
+
+
+def test_reading_the_command_line():
+    assert read_methods("lap, KnowNo") == (("knowno", "lap"), False)
+    assert read_methods("all")[1]
+    assert read_types(None, "ambik") == ()
+    assert read_types("common-sense-knowledge,safety", "ambik") == ("common_sense_knowledge", "safety")
+    assert spread(range(10), 4) == (0, 2, 5, 7)
+    assert len(calibrating_items(Wish())) == len(load_pairs("builtin", "calibration"))
