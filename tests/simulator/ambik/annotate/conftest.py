@@ -1,14 +1,24 @@
-"""A draft with all three candidates, and a form that fills it in without a fault."""
+"""A draft with all three candidates, a form that fills it in without a fault, a log of such forms."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambik.forms import read_pair_form
+from simulator.ambik.items import DraftItem
+from simulator.ambik.moves import annotated
 from simulator.ambik.pairs import Candidate, Draft
 from simulator.ambik.records import PairForm
+from simulator.ambik.rows import item_row
+from simulator.seats import Reply
+
+RUN = "annotators"
 
 CANDIDATES = (
     Candidate(
@@ -71,3 +81,58 @@ def move() -> dict[str, Any]:
 def form(draft: Draft, move: dict[str, Any]) -> PairForm:
     """The same, read."""
     return read_pair_form(draft, move, annotator="ann")
+
+
+class Desk:
+    """Writes annotators' forms; `reader` reads them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = LogWriter(path, durable=False)
+        self.put(
+            Run(id=RUN, benchmark="ambik", setup="H2H", seed=0, config={"options": {"task": "annotate"}})
+        )
+        self.reader = LogReader(path)
+        self._count = 0
+
+    def annotate(self, draft: Draft, worker: str, move: Mapping[str, Any], *, ended: bool = True) -> str:
+        """A person's form on a draft; the draft's key."""
+        item = item_row(DraftItem(draft=draft))
+        text, payload = annotated(Reply(move=dict(move)), draft, name="person", person=True)
+        self._count += 1
+        id = f"{RUN}/{self._count}"
+        self.put(
+            item,
+            Participant(id=worker),
+            Episode(
+                id=id,
+                run_id=RUN,
+                item_hash=item.hash,
+                language="en",
+                seats={"annotator": "person"},
+                seed=0,
+                repeat=self._count,
+                participant_id=worker,
+                options={"task": "annotate"},
+            ),
+            Turn(episode_id=id, number=0, seat="annotator", text="ready", payload={"kind": "ready"}),
+            Turn(episode_id=id, number=1, seat="annotator", text=text, payload=payload, seconds=90.0),
+        )
+        if ended:
+            self.put(Ending(episode_id=id, status="completed"))
+        return item.hash
+
+    def put(self, *rows: Any) -> None:
+        """Write rows."""
+        for row in rows:
+            self.log.put(row)
+        self.log.flush()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """An empty run of annotators."""
+    made = Desk(tmp_path / "log.sqlite")
+    yield made
+    made.reader.close()
+    made.log.close()
