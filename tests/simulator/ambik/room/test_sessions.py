@@ -1,0 +1,334 @@
+"""Free play and studies through the log: who sits opposite, what may be seen, restarts, leaving."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import asdict
+
+import pytest
+
+from logs import LogReader, LogWriter
+from simulator.ambik.assignment import (
+    STUDIES,
+    Settings,
+    builtin_studies,
+    cells,
+    check_study,
+    drawn,
+    offering,
+    study_items,
+)
+from simulator.ambik.data import load_drafts, load_pairs
+from simulator.ambik.options import kitchen_options
+from simulator.ambik.rows import item_from_row
+from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.terms import AMBIGUITIES, MEMBERS
+from simulator.ambik.trial_log import decisions, exchanges, forms
+from simulator.errors import ConflictError, InputError
+from simulator.runner.rooms import load_room
+from simulator.seats import Reply
+from simulator.studies import Study, check_studies, find_studies
+
+CODES = {"complete": "C", "returned": "R"}
+
+
+def study(seat="robot", task="decide", setup="H2L", **more):
+    settings = {"task": task, "items": 3, **more.pop("settings", {})}
+    given = {
+        "id": "s",
+        "title": "T",
+        "benchmark": "ambik",
+        "seat": seat,
+        "settings": settings,
+        "setup": setup,
+    }
+    return Study(
+        **{**given, "judgments_per_item": 2, "sets_per_participant": 3, "completion_codes": CODES, **more}
+    )
+
+
+class Server:
+    """A web app that can be killed and started again on the same log."""
+
+    def __init__(self, path):
+        self._path = path
+        self.start()
+
+    def start(self, *studies):
+        self.writer = LogWriter(self._path, durable=False, group_seconds=0.0)
+        self.reader = LogReader(self._path)
+        self.sessions = AmbikSessions(
+            self.writer, self.reader, lambda name: None, studies=studies or None, env={}
+        )
+
+    def stop(self):
+        self.reader.close()
+        self.writer.close()
+
+    def again(self, *studies):
+        self.stop()
+        self.start(*studies)
+        return self.sessions
+
+    def item(self, episode):
+        return item_from_row(self.reader.item(self.reader.episode(episode).item_hash))
+
+
+@pytest.fixture
+def server(log_path):
+    server = Server(log_path)
+    yield server
+    server.stop()
+
+
+async def enter(server, who, study_id="s", language="en"):
+    identity = {"PROLIFIC_PID": who}
+    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
+
+
+def reply_to(view):
+    """A good reply at the stage that a person is at."""
+    match view.stage:
+        case "consent":
+            return Reply(text="yes")
+        case "instructions":
+            return Reply(text="ready")
+        case "decide" if view.may_ask:
+            return Reply(move={"marked": list(view.options[:2]), "ask": "Which of them?", "keys_used": True})
+        case "decide":
+            return Reply(move={"marked": [], "act": view.options[0]})
+        case "answer":
+            return Reply(text="The one on the left.")
+    return Reply(move={"delete": "It is absurd."})
+
+
+async def to_the_end(server, episode, seat):
+    view = await server.sessions.view(episode, seat)
+    stages = []
+    while view.stage != "done":
+        stages.append(view.stage)
+        view = await server.sessions.submit(episode, seat, reply_to(view), number=view.number)
+    return stages
+
+
+async def test_free_play_as_robot(server):
+    episode = await server.sessions.start(seat="robot", type="preferences")
+    item = server.item(episode)
+    assert (item.type, item.options) == ("preferences", item.pair.options)
+    assert item.pair.id not in episode and "ambiguous" not in episode
+    assert await to_the_end(server, episode, "robot") == ["instructions", "decide", "decide"]
+    shown = await server.sessions.replay(episode, "robot")
+    assert (shown.type, shown.shortlist, shown.conformal) == ("preferences", item.pair.shortlist, ())
+    assert [one.question for one in shown.asked] == ["Which of them?"]
+    assert server.reader.ending(episode).status == "completed"
+    assert {score.metric for score in server.reader.scores()} >= {"chr", "right_after"}
+
+
+@pytest.mark.parametrize("type", ["unambiguous_direct", *AMBIGUITIES, "any"])
+async def test_the_type_can_be_chosen(server, type):
+    episode = await server.sessions.start(seat="robot", type=type, language="zh")
+    item = server.item(episode)
+    assert type in (item.type, "any")
+    assert (await server.sessions.view(episode, "robot")).language == "zh"
+
+
+async def test_free_play_as_user_and_as_annotator(server):
+    episode = await server.sessions.start(seat="user", type="preferences", opposite="offline/always-asks")
+    assert await to_the_end(server, episode, "user") == ["instructions", "answer"]
+    said = [turn.payload["kind"] for turn in server.reader.turns(episode)]
+    assert said == ["ready", "decide", "answer", "decide"]
+    run = server.reader.episode(episode).run_id
+    (exchange,) = exchanges(server.reader, [run])
+    assert exchange.questions[0][1] == "The one on the left."
+    episode = await server.sessions.start(seat="annotator")
+    assert server.item(episode).draft in load_drafts()
+    assert await to_the_end(server, episode, "annotator") == ["instructions", "annotate"]
+    (form,) = forms(server.reader, [server.reader.episode(episode).run_id])
+    assert (form.pair, form.delete, form.annotator) == (None, "It is absurd.", "person")
+
+
+async def test_two_people_play_one_episode(server):
+    episode = await server.sessions.start(seat="robot", opposite="person")
+    for seat in ("robot", "user", "robot", "user", "robot"):
+        view = await server.sessions.view(episode, seat)
+        assert view.stage not in ("wait", "done")
+        await server.sessions.submit(episode, seat, reply_to(view), number=view.number)
+    assert server.reader.ending(episode).status == "completed"
+    assert server.reader.run(server.reader.episode(episode).run_id).setup == "H2H"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"seat": "cook"},
+        {"seat": "robot", "type": "sweet"},
+        {"seat": "robot", "language": "fr"},
+        {"seat": "robot", "opposite": "offline/kitchen"},
+        {"seat": "user", "opposite": "script:/etc/passwd"},
+        {"seat": "user", "opposite": "openai/gpt-4o"},
+        {"seat": "robot", "questions": 0},
+    ],
+)
+async def test_choices_that_there_are_not(server, choice):
+    with pytest.raises(InputError):
+        await server.sessions.start(**choice)
+
+
+async def test_a_killed_server_and_a_double_click_lose_and_double_nothing(server):
+    episode = await server.sessions.start(seat="robot", type="preferences", questions=2)
+    view = await server.sessions.submit(episode, "robot", Reply(text="ready", key="k0"), number=0)
+    reply = Reply(move={"marked": list(view.options), "ask": "Which?"}, key="k1")
+    shown = await server.sessions.submit(episode, "robot", reply, number=view.number)
+    assert await server.again().submit(episode, "robot", reply, number=view.number) == shown
+    assert len(server.reader.turns(episode)) == 3
+    with pytest.raises(ConflictError):
+        late = Reply(move={"act": "Wait."}, key="k2")
+        await server.sessions.submit(episode, "robot", late, number=view.number)
+    keyed = Reply(move={"act": view.options[0]}, key="k3")
+    await asyncio.gather(*(server.sessions.submit(episode, "robot", keyed) for _ in range(5)))
+    assert len(server.reader.turns(episode)) == 4
+    assert (await server.again().view(episode, "robot")).stage == "done"
+
+
+async def test_a_study_from_its_first_set_to_its_last(server):
+    sessions = server.again(study())
+    entry = await enter(server, "ann")
+    assert await to_the_end(server, entry.episode_id, "robot") == [
+        "consent",
+        "instructions",
+        "decide",
+        "decide",
+    ]
+    assert sessions.sets_done(entry.episode_id) == (1, 3)
+    for done in (2, 3):
+        entry = await sessions.next_set(entry.episode_id)
+        assert await to_the_end(server, entry.episode_id, "robot") == ["decide", "decide"]
+        assert sessions.sets_done(entry.episode_id) == (done, 3)
+    assert sessions.completion(entry.episode_id).code == "C"
+    assert (await sessions.next_set(entry.episode_id)).refusal == "done"
+    seats = {"robot": "person", "user": "offline/item"}
+    assert server.reader.run("study-s").config["seats"] == seats
+    found = decisions(server.reader, ["study-s"])
+    assert len({one.item.pair.id for one in found}) == 3
+    assert {one.generator for one in found} == {server.reader.episodes("study-s")[0].participant_id}
+    with pytest.raises(ConflictError):
+        await sessions.replay(entry.episode_id, "robot")
+
+
+async def test_a_person_as_user_in_a_study(server):
+    settings = {"opposite": "offline/always-asks", "members": ["ambiguous"], "types": ["safety"]}
+    sessions = server.again(study("user", setup="L2H", settings=settings))
+    assert [(card.task, card.open) for card in sessions.studies()] == [("user", True)]
+    entry = await enter(server, "ann")
+    assert await to_the_end(server, entry.episode_id, "user") == ["consent", "instructions", "answer"]
+    assert server.item(entry.episode_id).pair.type == "safety"
+    assert server.reader.run("study-s").setup == "L2H"
+
+
+async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
+    sessions = server.again(study())
+    entry = await enter(server, "ann")
+    view = await sessions.submit(entry.episode_id, "robot", Reply(text="no"))
+    assert (view.stage, view.ending.status) == ("done", "aborted")
+    entry = await enter(server, "bob")
+    for reply in (Reply(text="yes"), Reply(text="ready")):
+        await sessions.submit(entry.episode_id, "robot", reply)
+    words = "Zzwords that bob alone would say"
+    marked = list((await sessions.view(entry.episode_id, "robot")).options[:1])
+    await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": marked, "ask": words}))
+    await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": [], "act": "milk"}))
+    await sessions.withdraw(entry.episode_id)
+    told = json.dumps([asdict(turn) for turn in server.reader.turns(entry.episode_id)])
+    assert "Zzwords" not in told and "milk" not in told and marked[0] not in told
+    assert not decisions(server.reader, ["study-s"])
+
+
+async def test_annotators_in_a_study(server):
+    sessions = server.again(study("annotator", "annotate"))
+    for who in ("ann", "bob"):
+        entry = await enter(server, who, language="zh")
+        stages = await to_the_end(server, entry.episode_id, "annotator")
+        assert stages == ["consent", "instructions", "annotate"]
+    assert len(forms(server.reader, ["study-s"])) == 2
+    assert len({one.annotator for one in forms(server.reader, ["study-s"])}) == 2
+    assert sessions.completion(entry.episode_id).code == "C"
+
+
+def test_the_built_in_studies_are_sound():
+    assert [(one.id, one.seat) for one in builtin_studies()] == [
+        ("ambik-annotate", "annotator"), ("ambik-robot", "robot"), ("ambik-user", "user"),
+    ]  # fmt: skip
+    assert not check_studies(find_studies(STUDIES))
+    for one in builtin_studies():
+        check_study(one)
+        assert one.seat in load_room("ambik").seats
+    robot = next(one for one in builtin_studies() if one.seat == "robot")
+    items = study_items(robot)
+    kinds = Counter((item.pair.type, item.member) for item in items.values())
+    assert set(kinds.values()) == {4} and len(kinds) == 6
+    assert all(len(item.options) > 1 for item in items.values())
+    assert list(items) == list(cells(robot))
+
+
+@pytest.mark.parametrize("number", [1, 5, 6, 24])
+def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
+    pairs = load_pairs()
+    found = drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert found == drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert len(set((pair.id, member) for pair, member in found)) == number
+    assert len({pair.id for pair, _ in found}) == number
+    counts = Counter((pair.type, member) for pair, member in found)
+    assert max(counts.values()) - min((*counts.values(), number // 6)) <= 1
+    everything = drawn(pairs, AMBIGUITIES, MEMBERS, 10_000, seed=3)
+    assert len(everything) == 2 * len(pairs)
+    assert drawn(pairs, AMBIGUITIES, MEMBERS, None, seed=3)[1] == (pairs[0], "clear")
+
+
+def test_what_is_offered(pair):
+    item = offering(pair, "clear")
+    assert item.options == pair.options
+    assert offering(pair, "clear", "kitchen").options == kitchen_options(item)
+    assert offering(pair, "clear", "none").options == ()
+    assert offering(pair, "clear", "run", {"p1.clear": ("a", "b")}).options == ("a", "b")
+    with pytest.raises(InputError, match=r"p1\.clear"):
+        offering(pair, "clear", "run", {})
+
+
+@pytest.mark.parametrize(
+    ("seat", "settings", "said"),
+    [
+        ("robot", {"unheard": 1}, "unknown key"),
+        ("robot", {"task": "sing"}, "task"),
+        ("robot", {"task": "annotate"}, "seats"),
+        ("annotator", {}, "seats"),
+        ("annotator", {"task": "annotate", "opposite": "offline/item"}, "nobody sits opposite"),
+        ("robot", {"opposite": "offline/kitchen"}, "built in are offline/item"),
+        ("robot", {"opposite": "person"}, "free play"),
+        ("user", {"opposite": "openai/gpt-4o"}, "which method"),
+        ("user", {"opposite": "openai/gpt-4o", "method": "knowno"}, "calibration"),
+        ("user", {"method": "binary"}, "for a language model"),
+        ("robot", {"questions": -1}, "questions"),
+        ("robot", {"items": 0}, "items"),
+        ("robot", {"members": []}, "members is empty"),
+        ("robot", {"types": ["sweet"]}, "types"),
+        ("robot", {"languages": ["fr"]}, "languages"),
+        ("robot", {"part": "some"}, "part"),
+        ("robot", {"show_result": "yes"}, "show_result"),
+        ("robot", {"data": 3}, "data"),
+    ],
+)
+def test_studies_that_cannot_be_held(seat, settings, said):
+    with pytest.raises(InputError, match=said):
+        Settings.read(study(seat, settings=settings))
+
+
+def test_conditions_are_items(pair):
+    first = load_pairs()[0].id
+    chosen = study(conditions=[f"{first}.clear"])
+    assert list(study_items(chosen)) == [(f"{first}.clear",)]
+    with pytest.raises(InputError, match="no condition 'nothing'"):
+        study_items(study(conditions=["nothing"]))
+    with pytest.raises(InputError, match="neither item"):
+        study_items(study(settings={"options": "no-such-run"}))
