@@ -14,7 +14,7 @@ from simulator.ambik.forms import (
     read_pair_form,
 )
 from simulator.ambik.items import DecideItem
-from simulator.ambik.pair_form import check_pair_form, problem_record
+from simulator.ambik.pair_form import check_fields, problem_record, refuse_errors
 from simulator.ambik.pairs import Draft
 from simulator.ambik.payloads import PRIVATE, chosen_decision, decided, method_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
@@ -87,15 +87,18 @@ def answered(reply: Reply, question: str | None, *, asked: int, person: bool) ->
 
 
 def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
-    """An annotator's form.
+    """An annotator's form. A person's must not break rules; which a model's breaks is logged.
 
     Raises:
-        SeatError: if it is none.
+        SeatError: if it is none, or a person's breaks rules (`pair_form.PairFormError`).
     """
     move = reply.move or {}
+    problems = check_fields(draft, move)
+    if person:
+        refuse_errors(problems)
     form = read_pair_form(draft, move, annotator=name)
-    problems = [problem_record(one) for one in check_pair_form(draft, form)]
-    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": problems}
+    told = [problem_record(one) for one in problems]
+    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": told}
     if person:
         payload |= _person("annotate") | measured(move, ANNOTATOR)
     return form.delete or (form.pair.ambiguous if form.pair else ""), payload

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from simulator.ambik.pair_form import PairFormError
 from simulator.ambik.room import ROOM
 from simulator.errors import SeatError
 from simulator.seats import Reply
@@ -178,3 +179,44 @@ async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, as
             assert ROOM.due(again.live, again.state) == ROOM.due(played.live, played.state)
         asked = sum(bool(turn.payload.get("asks")) for turn in played.turns)
         assert asked <= max(questions, 1)
+
+
+async def test_a_form_that_breaks_rules_is_named_field_by_field_and_can_be_mended(play, submit, draft):
+    played = await submit(await play(draft, annotator="person", task="annotate"), "annotator", READY)
+    before = list(played.turns)
+    with pytest.raises(PairFormError) as broken:
+        await submit(played, "annotator", Reply(move={"ambiguous": "Fill it."}))
+    assert {"type", "question", "intent"} <= {one.field for one in broken.value.problems}
+    assert played.turns == before
+    mended = {
+        "type": "preferences",
+        "passed_over": "Nothing is dangerous here.",
+        "one_ambiguity": True,
+        "indirect": "Fill the thing to drink from.",
+        "ambiguous": "Fill one.",
+        "question": "Which one?",
+        "answer": "The mug.",
+        "objects": ["mug", "jar"],
+        "clear_plan": ["Fetch the mug.", "Fill it."],
+        "ambiguous_plan": ["Fetch one.", "Fill it."],
+        "step": 0,
+        "shortlist": ["mug", "jar"],
+        "intent": "mug",
+        "variants": ["mug", "jar"],
+    }
+    played = await submit(played, "annotator", Reply(move=mended))
+    payload = played.payload("annotate")
+    assert payload["form"] == {
+        "delete": "",
+        "comment": "",
+        "clear": "Fill the mug.",
+        "scene": "a mug, a jar",
+        **mended,
+    }
+    assert all(one["level"] != "error" for one in payload["problems"])
+
+
+async def test_rules_that_a_model_breaks_are_logged(play, draft):
+    form = Reply(move={"type": "preferences", "ambiguous": "Fill it."})
+    payload = (await play(draft, annotator=[form], task="annotate")).payload("annotate")
+    assert {"question", "intent"} <= {one["field"] for one in payload["problems"] if one["level"] == "error"}
