@@ -15,8 +15,12 @@ READINGS = "/research/ambient"
 CONSOLIDATE = "/research/consolidate"
 CATEGORIES = "/research/categories"
 CLAIMS = "/research/claims"
+ASKING = "/research/asking"
+PAIRS = "/research/pairs"
+SETS = "/research/sets"
+KITCHEN = (PAIRS, SETS)
 AMBIENT = (READINGS, CONSOLIDATE, CATEGORIES, CLAIMS)
-PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT)}
+PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT, ASKING, *KITCHEN)}
 _RENAMED = "as."
 
 
@@ -52,6 +56,9 @@ class Address:
         kind: filter: kind of ambiguity.
         split: filter: part of the data set.
         raters: how many validators see each example.
+        target: share of tasks whose set is to hold a right action; empty: as the run says.
+        asked: filter: ``yes`` or ``no``.
+        by: what the table of asking has a row for, besides the robot: ``kind``, ``user``.
         runs: those that figures are drawn of.
         labels: actors with what they are called there.
     """
@@ -83,6 +90,9 @@ class Address:
     kind: str = ""
     split: str = ""
     raters: str = ""
+    target: str = ""
+    asked: str = ""
+    by: str = ""
     runs: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
 

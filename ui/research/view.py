@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ui.ambibench.ports import LINK as AMBIBENCH
 from ui.ambient.actions import AmbientActions
+from ui.ambik.actions import AmbikActions
 from ui.handmethat.ports import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
@@ -16,7 +17,7 @@ from ui.research import format
 from ui.research.address import RESEARCH, Address
 from ui.research.figures import Figure
 
-ROOMS: Final = (HANDMETHAT, AMBIBENCH, AmbientActions.link)
+ROOMS: Final = (HANDMETHAT, AMBIBENCH, AmbientActions.link, AmbikActions.link)
 """The benchmarks with pages of their own, as the bar on top names them."""
 
 

@@ -103,7 +103,9 @@
         const own = this.one("[data-own]");
         this.one("[data-no-marks]").hidden = marked.length > 0;
         if (marked.join("\n") === drawn.join("\n")) return;
-        const kept = place.querySelector(":checked")?.value ?? this.stTurn?.filled?.act?.[0];
+        const before = place.querySelector(":checked");
+        // What was chosen because it was alone is nobody's choice any more.
+        const kept = before ? (drawn.length > 1 ? before.value : null) : this.stTurn?.filled?.act?.[0];
         place.replaceChildren(...marked.map((text) => this.akAct(text)));
         const fields = [...place.querySelectorAll("[name=act]")];
         const again = fields.find((field) => field.value === kept);

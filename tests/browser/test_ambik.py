@@ -1,0 +1,336 @@
+"""AmbiK in Chromium: the robot by keyboard alone, the user, two people, an annotator's form, faults."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+import pytest
+from in_the_kitchen import (
+    ROBOTS,
+    begin,
+    draft_of,
+    fill_pair,
+    link,
+    open_study,
+    payloads,
+    play,
+    press,
+    settled,
+    stage,
+    task_of,
+    went_on,
+)
+from participating import tab_to
+from playing import episode, number, rows
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_a_robot_asks_and_acts_by_keyboard_alone(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(link(server, ROBOTS, "keyboard"))
+    page.wait_for_selector(".st-welcome")
+    tab_to(page, "[data-act=st-enter]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-consent")
+    tab_to(page, "[data-say=yes]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-instructions")
+    tab_to(page, "[data-say=ready]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ak-decide")
+    settled(page)
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    options = page.locator("[data-option]").all_inner_texts()
+    assert sorted(options) == sorted(task_of(server, page).options)
+
+    page.keyboard.press("2")
+    assert page.is_checked("[name=act] >> nth=0")  # it is alone
+    page.keyboard.press("1")
+    assert page.locator("[name=act]:checked").count() == 0
+    page.keyboard.press("Enter")  # marking decides nothing yet: on to what could be done
+    assert page.evaluate("document.activeElement.name") == "act"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("a")
+    page.keyboard.press("Enter")  # no words: no question
+    assert page.is_visible("#ak-ask-missing")
+    page.keyboard.type("Which one do you want?")
+    page.reload()  # in the middle: what was marked and written is there
+    page.wait_for_selector(".ak-decide")
+    settled(page)
+    assert page.locator("[name=marked]:checked").count() == 2
+    assert page.input_value("#ak-question") == "Which one do you want?"
+    page.keyboard.press("a")
+    press(page, "Enter")
+
+    assert stage(page) == "decide"
+    assert page.locator("#ak-question").count() == 0
+    assert page.locator("[name=marked]:checked").count() == 0
+    assert "Which one do you want?" in page.inner_text(".ak-talk")
+    page.keyboard.press("1")
+    page.keyboard.press("d")
+    assert page.is_checked("[name=act]:focus")  # the only thing that is marked
+    press(page, "Enter")
+    page.wait_for_selector(".st-done")
+    logged = payloads(server, page)
+    assert [one["kind"] for one in logged] == ["consent", "ready", "decide", "answer", "decide"]
+    assert logged[2]["prediction_set"] == options[:2]
+    assert (logged[2]["asks"], logged[2]["question"]) == (True, "Which one do you want?")
+    assert logged[2]["action"] == options[1]
+    assert (logged[4]["asks"], logged[4]["action"]) == (False, options[0])
+    assert all(one["keys_used"] for one in logged if one.get("person"))
+    assert page.input_value("#st-code") == "AMBIK6R-DONE"
+    first = episode(page)
+    tab_to(page, "[data-act=st-next]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ak-decide")
+    assert episode(page) != first
+
+
+def test_what_was_meant_reaches_no_robots_browser(server: Any, open_page: Any) -> None:
+    """Neither page source, nor /config, nor any response holds it before the end of the episode."""
+    page = open_page().page
+    received: list[str] = []
+
+    def keep(response: Any) -> None:
+        kind = response.headers.get("content-type", "")
+        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
+            received.append(response.text())
+
+    page.on("response", keep)
+    play(page, server, "robot", kind="preferences")
+    pair = task_of(server, page).pair
+    assert pair.intent is not None
+    hidden = [pair.clear, pair.question, pair.answer, f'"{pair.id}"', f"{pair.id}.ambiguous"]
+
+    def known() -> str:
+        page.evaluate("() => fetch('/config').then(r => r.text())")
+        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
+        page.evaluate(
+            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
+            page.evaluate("askback.token()"),
+        )
+        return "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
+
+    def found(texts: list[str], held: str) -> list[str]:
+        forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
+        return [text for text, some in forms.items() if any(form in held for form in some)]
+
+    assert found([*hidden, pair.ambiguous], known()) == []
+    begin(page)
+    held = known()
+    assert found([pair.ambiguous], held) == [pair.ambiguous]
+    assert found(hidden, held) == []
+    assert not any(word in held for word in ('"intent"', '"shortlist"', '"variants"', '"preferences"'))
+    page.keyboard.press("1")
+    page.keyboard.press("d")
+    press(page, "Enter")
+    page.wait_for_selector(".st-done")
+    assert found([pair.clear, pair.question, pair.answer], known()) == [
+        pair.clear,
+        pair.question,
+        pair.answer,
+    ]
+    assert pair.shortlist == () or pair.shortlist[0] in page.inner_text(".ak-sets")
+
+
+def test_a_robot_acts_in_words_of_its_own(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "robot", kind="unambiguous_direct")
+    begin(page)
+    tab_to(page, "[name=own]")
+    page.keyboard.press("Enter")  # nothing chosen, nothing written: no turn
+    assert page.is_visible("#ak-act-missing")
+    page.keyboard.type("Do exactly as I was told.")
+    assert page.is_checked("[data-own]")
+    press(page, "Enter")
+    page.wait_for_selector(".st-done")
+    assert payloads(server, page)[-1]["prediction_set"] == ["Do exactly as I was told."]
+    assert "You were right not to ask" in page.inner_text("h1")
+
+
+def test_things_can_be_looked_for(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    while True:  # most scenes have enough of them
+        play(page, server, "robot")
+        begin(page)
+        if page.locator("[data-filter]").count():
+            break
+    thing = task_of(server, page).pair.objects[-1]
+    page.fill("[data-filter]", thing.upper())
+    shown = page.locator(".ak-kitchen-head ~ .ak-chips > li:visible").all_inner_texts()
+    assert thing in shown
+    assert all(thing.lower() in one.lower() for one in shown)
+    assert f"{len(shown)} of" in page.inner_text("[data-found]")
+    page.fill("[data-filter]", "")
+    assert page.locator(".ak-kitchen-head ~ .ak-chips > li:visible").count() > 12
+
+
+def test_a_user_answers_a_robot(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "user", "offline/always-asks", "preferences")
+    begin(page)
+    assert stage(page) == "answer"
+    pair = task_of(server, page).pair
+    assert pair.clear in page.inner_text(".ak-wish")
+    page.keyboard.press("Enter")  # no words: no turn
+    assert page.inner_text(".ab-toast") == "Please write your answer first."
+    page.keyboard.type("Two lines,")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type(pair.answer)
+    press(page, "Enter")
+    page.wait_for_selector(".st-done")
+    assert "The robot asked, and rightly so" in page.inner_text("h1")
+    said = rows(server, "SELECT text FROM turns WHERE episode_id = ? AND seat = 'user'", episode(page))
+    assert said[-1] == (f"Two lines,\n{pair.answer}",)
+
+
+def test_two_people_wait_for_each_other(server: Any, open_page: Any) -> None:
+    robot, user = open_page().page, open_page().page
+    play(robot, server, "robot", "person", "preferences")
+    user.goto(robot.input_value("[data-link]"))
+    user.wait_for_selector(".ak-wait")
+    begin(robot)
+    user.wait_for_selector(".st-instructions")  # by itself
+    user.click("[data-say=ready]")
+    robot.wait_for_selector(".ak-decide")
+    settled(robot)
+    robot.fill("#ak-question", "Which one?")
+    before = number(robot)
+    robot.press("#ak-question", "Enter")
+    went_on(robot, before)
+    assert stage(robot) == "wait"
+    user.wait_for_selector(".ak-answer")
+    assert "Which one?" in user.inner_text(".ak-talk")
+    user.fill("#ak-answer", "The left one.")
+    user.press("#ak-answer", "Enter")
+    robot.wait_for_selector(".ak-decide")
+    assert "The left one." in robot.inner_text(".ak-talk")
+    settled(robot)
+    robot.fill("[name=own]", "Take the left one.")
+    robot.press("[name=own]", "Enter")
+    user.wait_for_selector(".st-done")
+    assert "Take the left one." in user.inner_text(".ak-went")
+
+
+def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "annotator")
+    begin(page)
+    draft = draft_of(server, page)
+    fill_pair(page, draft)
+    (kind,) = (page.get_attribute("[name=type]:checked", "value"),)
+    page.fill(f"[name=question-{kind}]", "What has to be done")
+    page.fill("[name=step]", "2")
+    page.wait_for_selector("#ak-problems-question:visible")  # live, where something was written
+    assert "question mark" in page.inner_text("#ak-problems-question")
+    assert "same line" in page.inner_text("#ak-problems-step")
+    assert page.get_attribute("[name=step]", "aria-invalid") == "true"
+    page.click(".ak-foot [type=submit]")
+    page.wait_for_selector(".ae-problems:focus")
+    assert stage(page) == "annotate"
+
+    page.reload()  # long texts are not lost
+    page.wait_for_selector(".ak-annotate")
+    settled(page)
+    assert page.input_value(f"[name=question-{kind}]") == "What has to be done"
+    page.fill(f"[name=question-{kind}]", "What has to be done?")
+    page.fill("[name=step]", "1")
+    page.wait_for_selector("#ak-problems-question", state="hidden")
+    page.wait_for_selector("#ak-problems-step", state="hidden")
+    assert page.locator("[data-accepts-list] .ak-hit").first.inner_text().startswith(draft.plan[0])
+    before = number(page)
+    page.click(".ak-foot [type=submit]")
+    page.wait_for_function("askback.page.apHinted !== '{}' || askback.page.ended")
+    if stage(page) == "annotate":  # hints are told once; who sends again has seen them
+        page.click(".ak-foot [type=submit]")
+    went_on(page, before)
+    form = payloads(server, page)[-1]["form"]
+    assert (form["type"], form["question"], form["step"]) == (kind, "What has to be done?", 0)
+    assert form["ambiguous_plan"][0] == "Begin."
+
+
+def test_another_candidate_loses_no_words_and_a_row_can_be_deleted(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "annotator")
+    begin(page)
+    first, second = list(draft_of(server, page).candidates)[:2]
+    page.check(f"input[name=type][value={first}]", force=True)
+    page.fill(f"[name=ambiguous-{first}]", "Mine.")
+    page.check(f"input[name=type][value={second}]", force=True)
+    assert not page.is_visible(f"[name=ambiguous-{first}]")
+    page.check(f"input[name=type][value={first}]", force=True)
+    assert page.input_value(f"[name=ambiguous-{first}]") == "Mine."
+    page.click("[data-act=ak-delete]")
+    assert not page.is_visible("[data-rest]")
+    page.click(".ak-foot [type=submit]")
+    assert page.is_visible("[data-delete] [data-missing]")
+    page.click("[data-act=ak-keep]")
+    assert page.input_value(f"[name=ambiguous-{first}]") == "Mine."
+    page.click("[data-act=ak-delete]")
+    page.keyboard.type("Nobody would ask for that.")
+    before = number(page)
+    page.click(".ak-foot [type=submit]")
+    went_on(page, before)
+    assert payloads(server, page)[-1]["form"]["delete"] == "Nobody would ask for that."
+
+
+def test_things_are_put_on_the_shortlist_by_keys(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "annotator")
+    begin(page)
+    page.check("input[name=type][value=preferences]", force=True)
+    objects = draft_of(server, page).objects
+    page.focus(f"[data-thing='{objects[1]}']" if "'" not in objects[1] else "[data-act=ak-pick] >> nth=1")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.input_value("[name=shortlist]") == ", ".join(objects[1:3])
+    page.keyboard.press("Space")
+    assert page.input_value("[name=shortlist]") == objects[1]
+    assert page.get_attribute("[data-act=ak-pick] >> nth=1", "aria-pressed") == "true"
+
+
+def test_sending_twice_is_deciding_once(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "robot")
+    begin(page)
+    page.keyboard.press("1")
+    before = number(page)
+    page.evaluate(
+        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=st-answer]').requestSubmit()"
+    )
+    went_on(page, before)
+    page.wait_for_timeout(300)
+    assert [one["kind"] for one in payloads(server, page)] == ["ready", "decide"]
+
+
+def test_a_killed_server_loses_nothing(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    play(page, server, "robot")
+    begin(page)
+    before = number(page)
+    page.keyboard.press("a")
+    page.keyboard.type("Which one?")
+    server.kill()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent.includes('does not answer')")
+    server.start()
+    went_on(page, before)
+    assert payloads(server, page)[1]["question"] == "Which one?"
+
+
+def test_withdrawing_erases_what_was_said(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    open_study(page, server, ROBOTS, "leaver")
+    begin(page)
+    page.fill("[name=own]", "Do my secret thing.")
+    page.press("[name=own]", "Enter")
+    page.wait_for_selector(".st-done")
+    page.click("[data-act=st-withdraw]")
+    page.click("[data-act=st-withdraw-yes]")
+    page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    assert rows(server, "SELECT COUNT(*) FROM turns WHERE text || payload LIKE '%secret thing%'") == [(0,)]
+    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]
