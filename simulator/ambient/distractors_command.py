@@ -26,12 +26,11 @@ from simulator.ambient.backtranslation import (
     sources,
 )
 from simulator.ambient.data import BUILTIN, Split, load_examples
-from simulator.ambient.pool.journal import Journal, key_of
-from simulator.ambient.pool.progress import counted
-from simulator.ambient.pool.sampling import each
 from simulator.ambient.rows import published_id
 from simulator.errors import InputError
+from simulator.journal import Journal, key_of
 from simulator.models import ModelError, Refused, load_model
+from simulator.progress import counted
 from simulator.runner.command import (
     BaseUrlOption,
     BudgetOption,
@@ -41,6 +40,7 @@ from simulator.runner.command import (
     model_options,
 )
 from simulator.seeds import derive_seed
+from simulator.workers import each
 from trees import Language
 
 _NAMED: Final = 5

@@ -22,14 +22,14 @@ from simulator.ambient.pool.embedding import embed
 from simulator.ambient.pool.filters import Drawn, FilterSet
 from simulator.ambient.pool.groups import SIZE, in_drawn_order, make_groups
 from simulator.ambient.pool.handover import PAIRS, STUDY, hand_over
-from simulator.ambient.pool.journal import Journal
 from simulator.ambient.pool.making import Judge, Made, Probabilities, Rules, ask_judge, make_pairs
 from simulator.ambient.pool.pairs import pool_of
-from simulator.ambient.pool.progress import counted
 from simulator.ambient.pool.sampling import Asked, Decoding, draw, prompts_of, samples_of
 from simulator.ambient.pool.select import Balanced, Balancing
 from simulator.errors import InputError
+from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
+from simulator.progress import counted
 from simulator.runner.command import (
     BaseUrlOption,
     BudgetOption,

@@ -10,10 +10,10 @@ from typing import Final, Protocol
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Label
 from simulator.ambient.pool.filters import Drawn, FilterSet, filtered
-from simulator.ambient.pool.journal import Journal, key_of
 from simulator.ambient.pool.pairs import pair_id
 from simulator.ambient.pool.sampling import Samples
 from simulator.ambient.pool.select import Balanced, Balancing, balanced, may_be_ambiguous, predicted
+from simulator.journal import Journal, key_of
 from simulator.models.weights import fingerprint
 
 _READ: Final = 256

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from personas.templates import Rendered
 from simulator.ambient.pool.filters import Drawn
 from simulator.ambient.pool.groups import Group
-from simulator.ambient.pool.journal import Journal, key_of
 from simulator.ambient.pool.prompt import BLANK_LINE, new_pairs_prompt, parse_pair
+from simulator.journal import Journal, key_of
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.seeds import derive_seed
+from simulator.workers import each
 
 PURPOSE: Final = "ambient.new_pairs"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,26 +117,6 @@ async def draw(
         tell()
 
     await each((one for one in prompts if one.key not in journal.rows), ask, concurrency)
-
-
-async def each(values: Iterator[T], do: Callable[[T], Awaitable[None]], concurrency: int) -> None:
-    """Do something with all values, so many at a time; the first error stops it all.
-
-    Raises:
-        BaseException: whatever `do` raised.
-    """
-
-    async def work() -> None:
-        for value in values:
-            await do(value)
-
-    tasks = [asyncio.create_task(work()) for _ in range(concurrency)]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
