@@ -6,7 +6,6 @@ What is wrong with a submission is a `SeatError` whose code a page translates::
     no_action       neither an action is named nor a question asked
     no_question     a question without words
     no_questions    the questions are used up: the robot must act
-    both            an action and a question; only one of them can be decided on
     no_answer       an answer without words
     too_long        more letters than are kept
     too_many        more marked actions than are kept
@@ -61,7 +60,8 @@ class Chosen:
 def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Chosen:
     """A decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.
 
-    What is done is held for possible, so it is among what is marked.
+    What is done is held for possible, so it is among what is marked. Beside a question ``act`` says what one
+    would do if nobody answered.
 
     Args:
         reply: its move; a reply of words alone is an action.

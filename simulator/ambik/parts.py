@@ -58,7 +58,8 @@ def version_of(wish: Wish) -> str:
 
 def is_model(name: str) -> bool:
     """Whether a robot is a language model, which plays a method."""
-    return name.startswith("offline/script") or not name.startswith(("script:", "offline/"))
+    others = ("person", "script:", "offline/")
+    return name.startswith("offline/script") or not name.startswith(others)
 
 
 def test_items(wish: Wish) -> tuple[DecideItem, ...]:
@@ -216,7 +217,7 @@ def require_user(name: str, models: ModelOptions) -> None:
         InputError: if the name means nothing.
         ModelError: if a key or an extra is missing.
     """
-    if name != ITEM and not name.startswith("script:"):
+    if name != ITEM and not name.startswith(("person", "script:")):
         if name.startswith("offline/") and not name.startswith("offline/script"):
             raise InputError(f"--user {name}: built in is {ITEM}.")
         announced(name, models)

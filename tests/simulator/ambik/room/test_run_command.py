@@ -307,6 +307,8 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
         (("--user", "offline/nobody"), "offline/item"),
         (("--target-success", 1.5), "target_success"),
         (("--temperature", 0), "temperature"),
+        (("--model", "person"), "askback app"),
+        (("--user", "person"), "askback app"),
         (("--data", "nowhere"), "nowhere"),
     ],
 )
