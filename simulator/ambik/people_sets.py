@@ -1,4 +1,4 @@
-"""What people hold for possible against models' prediction sets, on the same tasks (spec 7, 10; our addition).
+"""What people hold for possible against models' prediction sets, on the same tasks (our addition to spec 10).
 
 A person marks the actions that may be meant; a conformal method has a prediction set. Both are sets of
 actions of one task, so they can be laid beside each other: every decision of a person with every decision of
@@ -30,7 +30,7 @@ from simulator.figures import Column, Table
 from simulator.stats import Interval
 
 Match = Literal["text", "objects"]
-_NAMES: Final[Mapping[str, str]] = {**NAMES}
+_NAMES: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

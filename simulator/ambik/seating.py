@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simulator.ambik.methods.background import NOTHING, background_of
+from simulator.ambik.players.annotating import ModelAnnotator
 from simulator.ambik.players.method_robot import MethodRobot
 from simulator.ambik.players.offline import offline_robot
 from simulator.ambik.players.user import ItemUser, ModelUser
@@ -20,7 +21,7 @@ ITEM: Final = "offline/item"
 SEATED: Final[Mapping[str, str]] = {
     ROBOT: f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE",
     USER: f"{ITEM}, provider/model or script:FILE",
-    ANNOTATOR: "person or script:FILE",
+    ANNOTATOR: "person, provider/model or script:FILE",
 }
 _KNOWING: Final = ("lap", "lofreecp")
 """Methods that need to know of the data as a whole."""
@@ -44,8 +45,10 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         return offline_robot(name)
     if seat == USER and name == ITEM:
         return ItemUser()
-    if seat == ANNOTATOR or (name.startswith("offline/") and not name.startswith("offline/script")):
+    if name.startswith("offline/") and not name.startswith("offline/script"):
         raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {SEATED[seat]}.")
+    if seat == ANNOTATOR:
+        return ModelAnnotator(models(name))
     if seat == USER:
         return ModelUser(models(name))
     if not rules.method:

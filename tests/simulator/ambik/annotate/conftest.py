@@ -96,9 +96,9 @@ class Desk:
         self._count = 0
 
     def annotate(self, draft: Draft, worker: str, move: Mapping[str, Any], *, ended: bool = True) -> str:
-        """A person's form on a draft; the draft's key."""
+        """A person's form on a draft, whatever it breaks; the draft's key."""
         item = item_row(DraftItem(draft=draft))
-        text, payload = annotated(Reply(move=dict(move)), draft, name="person", person=True)
+        text, payload = annotated(Reply(move=dict(move)), draft, name="person", person=False)
         self._count += 1
         id = f"{RUN}/{self._count}"
         self.put(

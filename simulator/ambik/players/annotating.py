@@ -1,0 +1,117 @@
+"""Language models as annotators: they make a pair of a draft by the rules that people get (spec 11, 11.1)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from pydantic import BaseModel
+
+from personas.templates import render
+from simulator.ambik.data import load_guidelines
+from simulator.ambik.files.pairs import steps
+from simulator.ambik.methods.kit import SEED
+from simulator.ambik.pair_rules import ORDER
+from simulator.ambik.pairs import Draft
+from simulator.ambik.players.knows import AnnotatorKnows
+from simulator.ambik.playing import Options
+from simulator.ambik.prompts import Prompt, request_for
+from simulator.ambik.terms import APPLIANCES, Ambiguity
+from simulator.models import ChatModel, Message
+from simulator.models.schema import parse
+from simulator.seats import Kind, Reply, View
+
+MOST_TOKENS: Final = 2048
+PURPOSE: Final = "annotator.annotate"
+
+
+class Filled(BaseModel):
+    """The form as a model fills it in: the step is counted from 1, as on the page."""
+
+    delete: str
+    clear: str
+    objects: list[str]
+    scene: str
+    indirect: str
+    type: Ambiguity | None
+    passed_over: str
+    ambiguous: str
+    one_ambiguity: bool
+    question: str
+    answer: str
+    clear_plan: list[str]
+    ambiguous_plan: list[str]
+    step: int | None
+    shortlist: list[str]
+    intent: str
+    variants: list[str]
+    comment: str
+
+
+class ModelAnnotator:
+    """A model that fills in the form; what is wrong with it is told with its turn, as with anybody's."""
+
+    kind: Kind = "model"
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+
+    async def reply(self, view: View) -> Reply:
+        """Fill in the form of a draft.
+
+        Raises:
+            ModelError: if the model fails, or answers with something else than a form.
+        """
+        knows: AnnotatorKnows = view.task
+        asked = annotation_prompt(knows.item.draft, Options.read(view.options).language)
+        follows = self._model.capabilities.schema
+        request = request_for(
+            self._model,
+            asked,
+            temperature=0.0,
+            seed=SEED,
+            max_tokens=MOST_TOKENS,
+            schema=Filled if follows else None,
+            repeat=view.repeat,
+            purpose=PURPOSE,
+            episode_id=view.episode_id,
+            turn_number=view.number,
+        )
+        answer = await self._model.complete(request)
+        filled = cast(Filled, answer.parsed if follows else parse(answer.text, Filled))
+        return Reply(text=answer.text, move=move_of(filled), seconds=answer.seconds)
+
+
+def annotation_prompt(draft: Draft, language: str) -> Prompt:
+    """What a model reads: the guidelines that people get, and the draft.
+
+    Args:
+        draft: to be made a pair.
+        language: of the words around the draft's English.
+    """
+    guide = load_guidelines(language)
+    variables = {
+        "rules": [step.text for step in guide.steps],
+        "types": [{"key": one, "definition": guide.types[one].definition} for one in ORDER],
+        "type_test": guide.type_test,
+        "appliances": APPLIANCES,
+        "objects": draft.objects,
+        "scene": draft.scene,
+        "clear": draft.clear,
+        "indirect": draft.indirect,
+        "candidates": [draft.candidates[one] for one in ORDER if one in draft.candidates],
+        "plan": draft.plan,
+        "ambiguous_plan": draft.ambiguous_plan,
+    }
+    found = render("ambik/annotate", language, variables)
+    return Prompt((Message("user", found.text),), found.version, 0)
+
+
+def move_of(filled: Filled) -> dict[str, Any]:
+    """A model's form as a move (`forms.read_pair_form`): plans without numbers, the step counted from 0."""
+    move = filled.model_dump()
+    for name in ("clear_plan", "ambiguous_plan"):
+        move[name] = list(steps("\n".join(move[name])))
+    # What is no step at all is told as missing, among the form's problems.
+    move["step"] = filled.step - 1 if filled.step is not None and filled.step > 0 else None
+    return move
