@@ -7,7 +7,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims"];
+  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims", "/research/asking", "/research/pairs", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -336,7 +336,7 @@ window.askbackResearch = (() => {
       const form = event.target.closest("form");
       if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
       else if (form?.dataset.form === "list") this.arrange(form);
-      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
+      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select, [data-go-on-change]")) form.requestSubmit();
       else if (event.target.matches("[data-note]")) this.saveNote(event.target);
       else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
@@ -346,6 +346,7 @@ window.askbackResearch = (() => {
       const form = event.target.closest("form[data-form=list]");
       if (form) this.arrange(form);
       else if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
+      else if (event.target.matches("[data-go-on-change]")) { const told = this.one("[data-target-value]"); if (told) told.textContent = Number(event.target.value).toFixed(2); }
     }
 
     onKey(event) {
