@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.ambik.items import DecideItem
+from simulator.ambik.items import DraftItem, Item
 from simulator.ambik.parts import shared
 from simulator.ambik.playing import DATASETS, ROBOT, Options
 from simulator.ambik.predicting import calibrate
@@ -47,7 +47,7 @@ def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in options.items() if name not in _LEFT}, **kept}
 
 
-def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[DecideItem]) -> Ready:
+def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]) -> Ready:
     """The threshold that a run's decisions give.
 
     Args:
@@ -68,8 +68,9 @@ def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Seq
     return Ready(calibrated=calibrate(found, settings, run=run_id), missing=int(planned) - len(found))
 
 
-def _disjoint(run_id: str, calibrating: Sequence[Decision], tests: Sequence[DecideItem]) -> None:
-    if twice := shared(tests, [one.item for one in calibrating]):
+def _disjoint(run_id: str, calibrating: Sequence[Decision], tests: Sequence[Item]) -> None:
+    decided = [one for one in tests if not isinstance(one, DraftItem)]
+    if twice := shared(decided, [one.item for one in calibrating]):
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         raise InputError(
             f"calibration {run_id}: {twice[0]}{more} of the items to be tested belong to it; a guarantee "

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from logs import LogReader
 from simulator.ambik.calibration import SUFFIX, calibrated_on, calibration_options, fitting
-from simulator.ambik.items import DecideItem
-from simulator.ambik.parts import Wish, calibrating_items, episode_options, test_items, version_of
-from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
+from simulator.ambik.items import DecideItem, Item
+from simulator.ambik.parts import Wish, calibrating_items, episode_options, items_of, version_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ITEM
@@ -25,6 +25,7 @@ from simulator.models import ModelOptions
 from simulator.runner.command import Wanted, play
 
 SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
+FORMS: Final = {"problems": "problems", "deleted": "deleted"}
 CALIBRATING: Final = {"right_before": "right"}
 
 
@@ -68,7 +69,7 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
         ModelError: if a model cannot be loaded.
         typer.Exit: with status 1 if episodes failed.
     """
-    tests = test_items(experiment.wish)
+    tests = items_of(experiment.wish)
     # What is wrong with the data or a run that was named is told before anything is played.
     given = {pair: _given(experiment, *pair, tests) for pair in experiment.pairs}
     calibrating: tuple[DecideItem, ...] = ()
@@ -94,9 +95,7 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _given(
-    experiment: Experiment, robot: str, method: Method | None, tests: tuple[DecideItem, ...]
-) -> str | None:
+def _given(experiment: Experiment, robot: str, method: Method | None, tests: tuple[Item, ...]) -> str | None:
     """The calibration run that was named for a method; checked."""
     if method not in CONFORMAL or not experiment.calibrations:
         return None
@@ -108,9 +107,7 @@ def _given(
     return run
 
 
-def _calibrated(
-    experiment: Experiment, run: str, tests: tuple[DecideItem, ...], console: Console
-) -> Calibrated:
+def _calibrated(experiment: Experiment, run: str, tests: tuple[Item, ...], console: Console) -> Calibrated:
     """The threshold of a calibration run; told.
 
     Raises:
@@ -154,12 +151,13 @@ def _wanted(
     experiment: Experiment,
     robot: str,
     method: Method | None,
-    items: tuple[DecideItem, ...],
+    items: tuple[Item, ...],
     options: Mapping[str, Any],
 ) -> Wanted:
+    annotates = experiment.wish.task == "annotate"
     return Wanted(
         room=ROOM,
-        seats={ROBOT: robot, USER: experiment.user},
+        seats={ANNOTATOR: robot} if annotates else {ROBOT: robot, USER: experiment.user},
         items=items,
         options=options,
         models=experiment.models,
@@ -177,7 +175,7 @@ def _wanted(
         workers=experiment.workers,
         log=experiment.log,
         title=f"test, {_title(method)}" if method else "episodes",
-        shown=SHOWN,
+        shown=FORMS if annotates else SHOWN,
     )
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from simulator.ambik.checks import Announced, refusal
-from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios, read_pairs
-from simulator.ambik.items import DecideItem, PairItem, ScenarioItem
+from simulator.ambik.data import BUILTIN, load_drafts, load_pairs, load_scenarios, read_pairs
+from simulator.ambik.items import DecideItem, Item, PairItem, ScenarioItem, Task
 from simulator.ambik.pairs import Pair
-from simulator.ambik.playing import Dataset
-from simulator.ambik.prepare import calibration_items, pair_items, scenario_items
-from simulator.ambik.seating import ITEM
+from simulator.ambik.playing import ANNOTATOR, Dataset
+from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items
+from simulator.ambik.seating import ITEM, SEATED
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Ambiguity, Member, Method, Part
 from simulator.errors import InputError
 from simulator.models import Capabilities, ModelOptions, load_model
@@ -29,14 +29,16 @@ class Wish:
     """How items are made.
 
     Attributes:
+        task: ``decide``: on pairs or scenarios; ``annotate``: drafts.
         data: ``builtin``, the name of registered data, or a path.
         dataset: pairs of AmbiK, or scenarios of KnowNo.
         members: of pairs.
         types: of pairs, or of scenarios; none: all.
-        limit: pairs or scenarios of the test part at most, spread evenly.
+        limit: pairs or scenarios of the test part, or drafts, at most, spread evenly.
         calibrating: of the calibration part at most, likewise.
     """
 
+    task: Task = "decide"
     data: str = BUILTIN
     dataset: Dataset = "ambik"
     members: tuple[Member, ...] = MEMBERS
@@ -46,12 +48,12 @@ class Wish:
 
 
 def version_of(wish: Wish) -> str:
-    """Which published version the pairs are of, as the load report says it; of scenarios nothing is known.
+    """Which published version the pairs are of, as the load report says it; of others nothing is known.
 
     Raises:
         InputError: if the data cannot be had.
     """
-    if wish.dataset == "knowno":
+    if wish.dataset == "knowno" or wish.task == "annotate":
         return ""
     return ", ".join(dict.fromkeys(one.version for one in read_pairs(wish.data).report.files))
 
@@ -75,6 +77,17 @@ def test_items(wish: Wish) -> tuple[DecideItem, ...]:
     if not pairs:
         raise InputError(f"data {wish.data!r} have no pairs of the types {', '.join(wanted)} for tests.")
     return pair_items(spread(pairs, wish.limit), members=wish.members)
+
+
+def items_of(wish: Wish) -> tuple[Item, ...]:
+    """What is played: the items of the test part, or drafts.
+
+    Raises:
+        InputError: if there are none, or the data are faulty.
+    """
+    if wish.task == "annotate":
+        return draft_items(spread(load_drafts(wish.data), wish.limit))
+    return test_items(wish)
 
 
 def calibrating_items(wish: Wish) -> tuple[DecideItem, ...]:
@@ -195,6 +208,21 @@ def playable(
     return tuple(found), left_out
 
 
+def annotators(names: Sequence[str], models: ModelOptions) -> tuple[tuple[str, None], ...]:
+    """Who fills in forms, before any is.
+
+    Raises:
+        InputError: if a name means nothing, or is a robot's.
+        ModelError: if a model's key or an extra is missing.
+    """
+    for name in names:
+        if not is_model(name) and not name.startswith(("person", "script:")):
+            raise InputError(f"--model {name}: who annotates is {SEATED[ANNOTATOR]}.")
+        if is_model(name):
+            announced(name, models)
+    return tuple((name, None) for name in names)
+
+
 def announced(name: str, models: ModelOptions) -> Announced:
     """What is known of a model before a run.
 
@@ -231,6 +259,8 @@ def episode_options(
     Others would give runs that are the same different names.
     """
     options = dict(common)
+    if wish.task == "annotate":
+        return {"task": wish.task}
     if method is None:
         return {name: options[name] for name in options if name not in ("max_tokens", "similarity")}
     options["method"] = method

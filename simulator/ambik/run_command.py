@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,8 +13,10 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambik.data import BUILTIN
 from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.items import Task
 from simulator.ambik.parts import (
     Wish,
+    annotators,
     playable,
     read_methods,
     read_types,
@@ -32,7 +35,7 @@ from simulator.ambik.settings import (
     Tokens,
 )
 from simulator.ambik.summary import print_summaries, score_run, summarise, summary_json
-from simulator.ambik.terms import MEMBERS, Context, Dialogue
+from simulator.ambik.terms import MEMBERS, Context, Dialogue, Method
 from simulator.runner.command import (
     BaseUrlOption,
     BudgetOption,
@@ -52,6 +55,9 @@ Members = Literal["both", "ambiguous", "clear"]
 
 
 def run_ambik(
+    task: Annotated[
+        Task, typer.Option(help="decide: robots act or ask; annotate: models make pairs of drafts")
+    ] = "decide",
     method: Annotated[
         str,
         typer.Option(
@@ -148,6 +154,7 @@ def run_ambik(
         metrics=metrics,
     )
     wish = Wish(
+        task=task,
         data=data,
         dataset=dataset,
         members=MEMBERS if member == "both" else (member,),
@@ -156,7 +163,7 @@ def run_ambik(
         calibrating=calibration_limit,
     )
     common = {
-        "task": "decide",
+        "task": task,
         "context": context,
         "dialogue": dialogue,
         "questions": questions,
@@ -170,8 +177,13 @@ def run_ambik(
     )
     methods, everything = read_methods(method)
     robots = list(dict.fromkeys(model or ["offline/kitchen"]))
-    require_user(user, models)
-    pairs, left_out = playable(robots, methods, chooser, samples, models, everything=everything)
+    pairs: tuple[tuple[str, Method | None], ...]
+    left_out: Mapping[str, list[str]] = {}
+    if task == "annotate":
+        pairs = annotators(robots, models)
+    else:
+        require_user(user, models)
+        pairs, left_out = playable(robots, methods, chooser, samples, models, everything=everything)
     for why, what in left_out.items():
         console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
     play_all(

@@ -29,7 +29,7 @@ from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.ambik.summary import score_run, summarise, summary_json
-from simulator.ambik.trial_log import calibration_of, decisions, exchanges, offered_by, options_of
+from simulator.ambik.trial_log import calibration_of, decisions, exchanges, forms, offered_by, options_of
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
 from simulator.runner.scoring import score_command
@@ -289,6 +289,19 @@ def test_a_calibration_that_failed_is_played_again_before_the_test(experiment, c
     model.broken = False
     assert play_all(one, console) == ("t",)
     assert list(runs(log_path)) == ["t-calibration", "t"]
+
+
+def test_forms_are_filled_in_by_whoever_can(askback, log_path, tmp_path):
+    script = tmp_path / "forms.yaml"
+    script.write_text("- {delete: It is absurd.}\n", encoding="utf-8")
+    said = askback("run", "--task", "annotate", "--model", f"script:{script}", "--limit", 3, "--run", "f")
+    assert "3 forms" in said
+    with LogReader(log_path) as reader:
+        assert [one.delete for one in forms(reader, ["f"])] == ["It is absurd."] * 3
+        assert reader.run("f").config["seats"] == {"annotator": f"script:{script}"}
+        (line, *_) = form_lines(reader, "f")
+        assert (line["form"]["delete"], line["seat"]) == ("It is absurd.", "annotator")
+    assert "annotates" in askback("run", "--task", "annotate", error=InputError)
 
 
 def test_methods_without_probabilities_are_refused_by_name(askback, log_path, monkeypatch):
