@@ -220,7 +220,8 @@ def conformal_sets(reader: LogReader, item: PairItem) -> tuple[tuple[str, tuple[
 
 
 def _sets_on(reader: LogReader, run_id: str, item: PairItem) -> Iterator[tuple[str, ...]]:
-    hashes = {row.hash for row in reader.items(run_id) if _same_task(item_from_row(row), item)}
+    named = (row for row in reader.items(run_id) if row.name == item.id)
+    hashes = {row.hash for row in named if _same_task(item_from_row(row), item)}
     for episode in reader.episodes(run_id, latest=True) if hashes else ():
         if episode.item_hash in hashes:
             for turn in turns_of(reader.turns(episode.id), "decide")[:1]:

@@ -29,7 +29,15 @@ from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.ambik.summary import score_run, summarise, summary_json
-from simulator.ambik.trial_log import calibration_of, decisions, exchanges, forms, offered_by, options_of
+from simulator.ambik.trial_log import (
+    calibration_of,
+    conformal_sets,
+    decisions,
+    exchanges,
+    forms,
+    offered_by,
+    options_of,
+)
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
 from simulator.runner.scoring import score_command
@@ -200,6 +208,9 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
         assert (report.n, report.rank, report.q_hat) == (8, 8, made.q_hat)
         json.dumps(summary_json(summarise(reader, "t")), allow_nan=False)
         assert offered_by(reader, "t").keys() == {one.item.id for one in decisions(reader, ["t"])}
+        first = decisions(reader, ["t"])[0]
+        shown = conformal_sets(reader, replace(first.item, options=("Something for people.",)))
+        assert shown == (("t", outcome(first, made, DEFAULT).predicted),)
     before = len(model.asked)
     play_all(experiment("knowno"), console)
     assert len(model.asked) == before
