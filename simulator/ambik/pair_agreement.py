@@ -30,6 +30,7 @@ from simulator.agreement import (
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
+from simulator.figures import Table
 from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
@@ -175,6 +176,21 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
         kappa=whose,
         shortlist_alpha=found["alpha"],
     )
+
+
+def agreement_table(found: PairAgreement, title: str = "Annotators' agreement") -> Table:
+    """Agreement as a table: what is measured, and its value with interval and number of drafts."""
+    whose = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[found.kappa]
+    told: Mapping[str, Interval | None] = {
+        "kept or deleted: share equal": found.kept,
+        f"kept or deleted: {whose}": found.kept_kappa,
+        **{f"{name}: share equal": value for name, value in found.fields.items()},
+        "all fields: share equal": found.whole,
+        f"type: {whose}": found.type_kappa,
+        "shortlist: Krippendorff's alpha (MASI)": found.shortlist_alpha,
+    }
+    rows = [(name, value, value.n if value else 0) for name, value in told.items()]
+    return Table(("measure", "agreement", "drafts"), rows, title)
 
 
 def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:

@@ -56,43 +56,46 @@ class SetPair:
     values: Mapping[str, float]
 
 
+class _Set(NamedTuple):
+    """An outcome with its set as it is compared, made once."""
+
+    outcome: Outcome
+    objects: frozenset[Hashable]
+    texts: frozenset[Hashable]
+
+
 class _Sides(NamedTuple):
-    people: Outcome
-    model: Outcome
+    people: _Set
+    model: _Set
 
 
-def _overlap(match: Match) -> Callable[[_Sides], float]:
-    def measure(of: _Sides) -> float:
-        people, model = (elements(one, match) for one in of)
-        both = len(people & model)
-        return both / len(people | model) if people | model else math.nan
-
-    return measure
+def _overlap(people: frozenset[Hashable], model: frozenset[Hashable]) -> float:
+    return len(people & model) / len(people | model) if people | model else math.nan
 
 
-def _within(first: int, second: int) -> Callable[[_Sides], float]:
-    def measure(of: _Sides) -> float:
-        inner, outer = elements(of[first], "objects"), elements(of[second], "objects")
-        return float(inner <= outer) if inner else math.nan
-
-    return measure
+def _within(inner: frozenset[Hashable], outer: frozenset[Hashable]) -> float:
+    return float(inner <= outer) if inner else math.nan
 
 
-def _covered(one: Outcome) -> float:
-    return math.nan if one.covered is None else float(one.covered)
+def _size(one: _Set) -> float:
+    return float(len(one.outcome.predicted))
+
+
+def _covered(one: _Set) -> float:
+    return math.nan if one.outcome.covered is None else float(one.outcome.covered)
 
 
 MEASURES: Final[Mapping[str, Callable[[_Sides], float]]] = {
-    "jaccard": _overlap("objects"),
-    "jaccard_text": _overlap("text"),
-    "people_in_model": _within(0, 1),
-    "model_in_people": _within(1, 0),
-    "people_size": lambda of: float(len(of.people.predicted)),
-    "model_size": lambda of: float(len(of.model.predicted)),
-    "people_several": lambda of: float(len(of.people.predicted) > 1),
-    "people_ask": lambda of: float(of.people.help),
-    "model_asks": lambda of: float(of.model.help),
-    "several_as_asked": lambda of: float((len(of.people.predicted) > 1) == of.model.help),
+    "jaccard": lambda of: _overlap(of.people.objects, of.model.objects),
+    "jaccard_text": lambda of: _overlap(of.people.texts, of.model.texts),
+    "people_in_model": lambda of: _within(of.people.objects, of.model.objects),
+    "model_in_people": lambda of: _within(of.model.objects, of.people.objects),
+    "people_size": lambda of: _size(of.people),
+    "model_size": lambda of: _size(of.model),
+    "people_several": lambda of: float(_size(of.people) > 1),
+    "people_ask": lambda of: float(of.people.outcome.help),
+    "model_asks": lambda of: float(of.model.outcome.help),
+    "several_as_asked": lambda of: float((_size(of.people) > 1) == of.model.outcome.help),
     "people_covered": lambda of: _covered(of.people),
     "model_covered": lambda of: _covered(of.model),
 }
@@ -171,20 +174,17 @@ def compare_sets(
         seed: of the resampling.
     """
     given = tuple(people)
-    marked = [
-        outcome(one, None, settings) for one in given if one.method == "person" and one.chosen is not None
-    ]
-    by_task: dict[Hashable, list[Outcome]] = {}
+    known = (one for one in given if one.method == "person" and one.chosen is not None)
+    marked = [(_task(one), _set(outcome(one, None, settings))) for one in known]
+    by_task: dict[Hashable, list[_Set]] = {}
     for one in models:
-        by_task.setdefault(_task(one.decision), []).append(one)
-    pairs = tuple(
-        _set_pair(_Sides(one, other)) for one in marked for other in by_task.get(_task(one.decision), ())
-    )
-    seen = {_task(one.decision) for one in marked}
+        by_task.setdefault(_task(one.decision), []).append(_set(one))
+    pairs = tuple(_set_pair(_Sides(mine, other)) for task, mine in marked for other in by_task.get(task, ()))
+    seen = {task for task, _ in marked}
     return Compared(
         pairs=pairs,
         rows=tuple(_rows(pairs, seed)),
-        people_alone=sum(_task(one.decision) not in by_task for one in marked),
+        people_alone=sum(task not in by_task for task, _ in marked),
         models_alone=sum(len(some) for task, some in by_task.items() if task not in seen),
         not_people=len(given) - len(marked),
     )
@@ -254,15 +254,19 @@ def _row(run: str, method: str, type: str, some: Sequence[SetPair], seed: int) -
     )
 
 
+def _set(one: Outcome) -> _Set:
+    return _Set(one, elements(one, "objects"), elements(one, "text"))
+
+
 def _set_pair(of: _Sides) -> SetPair:
-    person, model = of.people.decision, of.model.decision
+    people, model = of.people.outcome, of.model.outcome
     return SetPair(
-        item=person.item,
-        person=person.generator,
-        people=of.people.predicted,
-        model=of.model.predicted,
-        run=model.run,
-        method=model.method,
+        item=people.decision.item,
+        person=people.decision.generator,
+        people=people.predicted,
+        model=model.predicted,
+        run=model.decision.run,
+        method=model.decision.method,
         values={name: measure(of) for name, measure in MEASURES.items()},
     )
 

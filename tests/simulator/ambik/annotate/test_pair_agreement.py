@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator.agreement import fleiss_kappa, krippendorff_alpha, masi_distance, tally
-from simulator.ambik.pair_agreement import FIELDS, differing, newest_forms, pair_agreement
+from simulator.ambik.pair_agreement import FIELDS, agreement_table, differing, newest_forms, pair_agreement
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.stats import cohen_kappa
@@ -143,3 +143,11 @@ def test_nothing_is_undefined_and_not_zero(form: PairForm) -> None:
         found = pair_agreement(forms)
         assert set(found.fields.values()) == {None}
         assert (found.whole, found.type_kappa, found.shortlist_alpha) == (None, None, None)
+
+
+def test_the_table_names_the_kappa_and_counts_drafts(form: PairForm) -> None:
+    table = agreement_table(pair_agreement([said(form, who, draft) for draft in "xy" for who in "ab"]))
+    rows = {str(name): (value, n) for name, value, n in table.rows}
+    assert len(rows) == len(FIELDS) + 5
+    assert rows["answer: share equal"] == ((1, 1, 1, 2), 2)
+    assert rows["type: Cohen's kappa"] == (None, 0)
