@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from simulator.ambik.files.decisions import is_decision, read_decisions
 from simulator.ambik.files.knowno import is_knowno, read_knowno
 from simulator.ambik.files.logprobs import is_logprobs, read_logprobs
 from simulator.ambik.files.metric_cases import is_metric_case, read_metric_cases
@@ -64,7 +65,8 @@ METRIC_CASES: Final = Kind(
 RESULT_TABLE: Final = Kind(
     name="result_table", title="results of methods", read=read_result_table, columns=is_result_table
 )
-KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE)
+DECISIONS: Final = Kind(name="decisions", title="logs of decisions", read=read_decisions, record=is_decision)
+KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE, DECISIONS)
 """A file is of the first that fits."""
 
 

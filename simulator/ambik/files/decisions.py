@@ -1,0 +1,366 @@
+"""Logs of decisions, JSON lines or a JSON list (spec 13): read field by field, and made of the log's lines.
+
+A file need not have every field: what a method's set is made of must be there, the rest may miss. Texts of
+the task come from the line (``item``, which our own files have), or from data by pair and member.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
+from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.playing import read_settings
+from simulator.ambik.records import Affordance, Calibrated, Decision
+from simulator.ambik.rows import read_item
+from simulator.ambik.settings import DEFAULT, Settings
+from simulator.ambik.terms import (
+    AMBIGUITIES,
+    CONFORMAL,
+    CONTEXTS,
+    DIALOGUES,
+    MEMBERS,
+    METHODS,
+    PARTS,
+    TASK_TYPES,
+    Ambiguity,
+    Member,
+    Part,
+)
+from simulator.errors import InputError
+from simulator.jsonlines import Read, Row
+
+ROBOTS: Final = (*METHODS, "offline", "person")
+_HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options")
+_CERTAINTIES: Final = ("certain", "uncertain", "invalid")
+_OTHERS: Final = ("user", "annotator")
+"""Seats of the lines of a log that are no decisions: people's answers and forms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionLine:
+    """A line of a log of decisions.
+
+    Attributes:
+        decision: whose item is a stand-in without texts where `known` is false.
+        known: whether the line holds its item.
+        turn: of its episode.
+        calibrates: whether it serves calibration.
+        threshold: the one that was in force, as far as the line tells it.
+        settings: likewise.
+        dataset: as written; `version` likewise.
+        questions: that could be answered at most; None where the line does not say.
+        robot: who sat in the robot's seat; `user` in the user's. Empty where the line does not say.
+    """
+
+    decision: Decision
+    known: bool
+    turn: int = 0
+    calibrates: bool = False
+    threshold: Calibrated | None = None
+    settings: Settings = DEFAULT
+    dataset: str = ""
+    version: str = ""
+    questions: int | None = None
+    robot: str = ""
+    user: str = ""
+
+    @property
+    def key(self) -> str:
+        """What no other line of a file has."""
+        one = self.decision
+        return f"{one.run} {one.episode_id} {self.turn}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """A line that is no decision."""
+
+    key: str
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the lines of one file."""
+
+    file: Path
+    numbers: Any = field(default_factory=count)
+
+    def __call__(self, row: Row) -> DecisionLine | _Passed:
+        if row.get("seat") in _OTHERS:
+            return _Passed(f"other {next(self.numbers)}")
+        return _line(row, self.file)
+
+
+def is_decision(row: Mapping[str, Any]) -> bool:
+    """Whether an object is a line of a log of decisions."""
+    return {"pair_id", "method"} <= row.keys() and any(name in row for name in _HOLDS)
+
+
+def read_decisions(path: str | Path) -> Read[DecisionLine]:
+    """The decisions of a file, in its order; lines of users and annotators are passed over.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    path = Path(path)
+    read = read_records(path, _Reader(path), lambda one: one.key, name="pair_id")
+    kept = [
+        (row, line) for row, line in zip(read.rows, read.lines, strict=True) if isinstance(row, DecisionLine)
+    ]
+    return Read(tuple(row for row, _ in kept), tuple(line for _, line in kept), read.faults)
+
+
+def with_items(
+    lines: Iterable[DecisionLine], pairs: Mapping[str, Pair], scenarios: Mapping[str, Scenario]
+) -> tuple[DecisionLine, ...]:
+    """The same lines, with the texts of data where they have none of their own.
+
+    Args:
+        lines: of a file.
+        pairs: of the data, by id.
+        scenarios: likewise.
+    """
+    return tuple(one if one.known else _with_item(one, pairs, scenarios) for one in lines)
+
+
+def _with_item(
+    line: DecisionLine, pairs: Mapping[str, Pair], scenarios: Mapping[str, Scenario]
+) -> DecisionLine:
+    item: DecideItem = line.decision.item
+    if isinstance(item, PairItem):
+        pair = pairs.get(item.pair.id)
+        # The same id with another type is another data set's pair.
+        if pair is None or (item.member == "ambiguous" and pair.type != item.pair.type):
+            return line
+        item = replace(item, pair=pair)
+    else:
+        scenario = scenarios.get(item.scenario.id)
+        if scenario is None:
+            return line
+        item = replace(item, scenario=scenario)
+    return replace(line, decision=replace(line.decision, item=item), known=True)
+
+
+def _line(row: Row, file: Path) -> DecisionLine:
+    method = row.one_of("method", ROBOTS)
+    item, known = _item(row)
+    run = _text(row, "run_id") or file.stem
+    threshold = _threshold(row, run)
+    part = _part(row, item)
+    unset = method in CONFORMAL and threshold is None and not row.get("prediction_set")
+    return DecisionLine(
+        decision=_decision(row, method, item, run),
+        known=known,
+        turn=row.whole("turn") if row.get("turn") is not None else 0,
+        calibrates=part == "calibration" if part else unset,
+        threshold=threshold,
+        settings=row.parsed("settings", read_settings, row.get("settings") or {}),
+        dataset=_text(row, "dataset"),
+        version=_text(row, "dataset_version"),
+        questions=row.whole("questions") if row.get("questions") is not None else None,
+        robot=_text(row, "robot"),
+        user=_text(row, "user"),
+    )
+
+
+def _part(row: Row, item: DecideItem) -> Part | None:
+    if row.get("part") is not None:
+        return row.one_of("part", PARTS)
+    return item.part if row.get("item") is not None else None
+
+
+def _item(row: Row) -> tuple[DecideItem, bool]:
+    if row.get("item") is not None:
+        given = row.object("item")
+        found = row.parsed("item", lambda _: read_item(given.data, "the item"), given.data)
+        if isinstance(found, DraftItem):
+            raise row.wrong("item", "is a draft, of which nothing is decided")
+        return found, True
+    id = row.key("pair_id")
+    part: Part = row.one_of("part", PARTS) if row.get("part") is not None else "test"
+    if row.get("member") is None:
+        kind = _text(row, "type")
+        if kind in TASK_TYPES:
+            raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
+        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=kind)
+        return ScenarioItem(scenario=scenario, part=part), False
+    member: Member = row.one_of("member", MEMBERS)
+    kind = row.one_of("type", TASK_TYPES)
+    if (kind == "unambiguous_direct") != (member == "clear"):
+        raise row.wrong("type", f"is {kind}, which a task that is {member} cannot be")
+    # Of a clear task nothing is told by its pair's type.
+    ambiguity = cast(Ambiguity, kind if kind in AMBIGUITIES else "preferences")
+    return PairItem(pair=_stand_in(id, ambiguity), member=member, part=part), False
+
+
+def _stand_in(id: str, kind: Ambiguity) -> Pair:
+    return Pair(
+        id=id,
+        objects=(),
+        scene="",
+        clear="",
+        ambiguous="",
+        type=kind,
+        question="",
+        answer="",
+        clear_plan=(),
+        ambiguous_plan=(),
+        step=None,
+        intent=None,
+    )
+
+
+def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
+    asks = row.get("asks", row.get("help"))
+    if asks is not None and not isinstance(asks, bool | int):
+        raise row.wrong("asks", f"is {asks!r}, not true or false")
+    context = row.one_of("context", CONTEXTS) if row.get("context") is not None else "full_plan"
+    dialogue = row.one_of("dialogue", DIALOGUES) if row.get("dialogue") is not None else "before"
+    generator, chooser = _text(row, "generator"), _text(row, "chooser")
+    called = ".".join((item.id, method, generator, chooser, context, dialogue))
+    base = Decision(
+        episode_id=_text(row, "episode_id") or called,
+        run=run,
+        item=item,
+        method=cast(Literal["offline"], method),
+        context=context,
+        dialogue=dialogue,
+        generator=generator,
+        chooser=chooser,
+        asked=None if asks is None else bool(asks),
+        question=_text(row, "question"),
+        answer=_text(row, "answer"),
+        prompts=_said(row, "prompts"),
+        raw=_said(row, "raw_outputs"),
+        flags=_texts(row, "flags"),
+        seconds=row.number_or_none("seconds"),
+    )
+    return replace(base, **_FIELDS[method](row))
+
+
+def _lettered(row: Row) -> dict[str, Any]:
+    options = row.object("options")
+    letters = {letter: options.text(letter) for letter in options.data}
+    if not letters:
+        raise row.wrong("options", "is empty")
+    filled, right = _texts(row, "filled_options"), row.get("right")
+    for name, some in (("filled_options", filled), ("right", right or ())):
+        if unknown := [one for one in some if one not in letters]:
+            raise row.wrong(name, f"has {unknown[0]!r}, which is none of the options")
+    return {
+        "options": letters,
+        "filled": filled,
+        "tokens": tuple(_token(row, place, one) for place, one in enumerate(row.list("token_table"))),
+        "action": _text(row, "action"),
+        "right": None if right is None else tuple(right),
+    }
+
+
+def _judged(row: Row) -> dict[str, Any]:
+    found = _lettered(row)
+    given = row.object("affordance")
+    table = {letter: given.object(letter) for letter in given.data}
+    affordance = {
+        letter: Affordance(one.number("context"), one.number_or_none("prompt"))
+        for letter, one in table.items()
+    }
+    return {**found, "affordance": affordance}
+
+
+def _sampled(row: Row) -> dict[str, Any]:
+    samples, similar = row.object("samples"), row.get("similarities")
+    counts = {answer: samples.whole(answer) for answer in samples.data}
+    if any(number < 1 for number in counts.values()):
+        raise row.wrong("samples", "has an answer that was drawn less than once")
+    likeness = row.object("similarities") if similar else None
+    return {
+        "samples": counts,
+        "similarities": {} if likeness is None else {one: likeness.number(one) for one in likeness.data},
+        "draws": row.whole("draws") if row.get("draws") is not None else sum(counts.values()),
+        "action": _text(row, "action"),
+    }
+
+
+def _single(row: Row) -> dict[str, Any]:
+    action = _text(row, "action") or next(iter(_texts(row, "prediction_set")), "")
+    return {"action": action}
+
+
+def _certain(row: Row) -> dict[str, Any]:
+    return {**_single(row), "certainty": row.one_of("certainty", _CERTAINTIES)}
+
+
+def _marked(row: Row) -> dict[str, Any]:
+    name = "marked" if row.get("marked") is not None else "prediction_set"
+    row.list(name)
+    return {"chosen": _texts(row, name), "action": _text(row, "action")}
+
+
+_FIELDS: Final[Mapping[str, Any]] = {
+    "knowno": _lettered,
+    "lap": _judged,
+    "lofreecp": _sampled,
+    "binary": _certain,
+    "nohelp": _single,
+    "offline": _marked,
+    "person": _marked,
+}
+
+
+def _threshold(row: Row, run: str) -> Calibrated | None:
+    if row.get("q_hat") is None:
+        return None
+    return Calibrated(
+        q_hat=row.parsed("q_hat", _maybe_infinite),
+        n=row.whole("n_calibration"),
+        epsilon=row.number("epsilon"),
+        rank=row.whole("rank"),
+        run=run,
+    )
+
+
+def _maybe_infinite(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InputError(f"is {value!r}, not a number or inf")
+    number = float(value)
+    if math.isnan(number):
+        raise InputError("is no number")
+    return number
+
+
+def _token(row: Row, place: int, given: Any) -> tuple[str, float]:
+    name = f"token_table[{place}]"
+    pair = [given.get("token"), given.get("logprob")] if isinstance(given, dict) else given
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+        raise row.wrong(name, "is not a token with its log-probability")
+    number = pair[1]
+    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        raise row.wrong(name, f"has {number!r}, not a finite number")
+    if number > 1e-6:
+        raise row.wrong(name, f"has {number:g}; the logarithm of a probability is at most 0")
+    return pair[0], float(number)
+
+
+def _said(row: Row, name: str) -> tuple[tuple[str, str], ...]:
+    if not row.get(name):
+        return ()
+    return tuple((one.text("role"), one.text("text", empty=True)) for one in row.rows(name))
+
+
+def _text(row: Row, name: str) -> str:
+    return "" if row.get(name) is None else row.text(name, empty=True)
+
+
+def _texts(row: Row, name: str) -> tuple[str, ...]:
+    given = [] if row.get(name) is None else row.list(name)
+    for place, one in enumerate(given):
+        if not isinstance(one, str):
+            raise row.wrong(f"{name}[{place}]", "is not a text")
+    return tuple(given)

@@ -1,0 +1,133 @@
+"""Runs of the log as files: decisions with their tasks, results as a table, annotators' pairs (spec 13)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambik.files.result_table import ALL
+from simulator.ambik.log_lines import form_lines
+from simulator.ambik.playing import ROBOT, USER, settings_option
+from simulator.ambik.reporting.groups import Result
+from simulator.ambik.reporting.section import safe, write_text
+from simulator.ambik.rows import item_from_row, item_record
+from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.trial_log import options_of
+from simulator.jsonlines import write_lines
+
+TYPES: Final = ("icr", "hr", "chr", "ssc")
+
+
+def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
+    """The lines of a run with what makes a file whole: the task, which part it serves, who sat where.
+
+    Raises:
+        InputError: if the run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    options = options_of(reader, run)
+    calibrates = options.method in CONFORMAL and options.calibration is None
+    items = {row.hash: item_from_row(row) for row in reader.items(run)}
+    episodes = {one.id: one for one in reader.episodes(run)}
+    drawn = {
+        (turn.episode_id, turn.number): turn.payload.get("draws")
+        for _, turns in reader.turns_of_run(run)
+        for turn in turns
+    }
+    for line in form_lines(reader, run):
+        episode = episodes[line["episode_id"]]
+        item = items[episode.item_hash]
+        more: dict[str, Any] = {
+            "item": item_record(item),
+            "robot": episode.seats.get(ROBOT, ""),
+            "user": episode.seats.get(USER, ""),
+        }
+        if line.get("method"):
+            more |= {
+                "part": "calibration" if calibrates else "test",
+                "draws": drawn.get((episode.id, line["turn"])),
+                "questions": episode.options.get("questions", 0),
+            }
+        yield line | more
+
+
+def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
+    """Write the lines of runs, those of their calibrations first, each run once.
+
+    Returns:
+        How many lines there are.
+
+    Raises:
+        InputError: if the file cannot be written, or a run is another benchmark's.
+    """
+    lines = [
+        json.dumps(line, ensure_ascii=False, allow_nan=False)
+        for run in with_calibrations(reader, runs)
+        for line in run_lines(reader, run)
+    ]
+    write_lines(path, lines)
+    return len(lines)
+
+
+def with_calibrations(reader: LogReader, runs: Sequence[str]) -> tuple[str, ...]:
+    """Runs, each after the calibration that it rests on, where the log has that."""
+    known = {one.id for one in reader.runs()}
+    found: dict[str, None] = {}
+    for run in runs:
+        calibrated = options_of(reader, run).calibration
+        if calibrated is not None and calibrated.run in known:
+            found[calibrated.run] = None
+        found[run] = None
+    return tuple(found)
+
+
+def export_runs(
+    folder: Path, reader: LogReader | None, runs: Sequence[str], results: Sequence[Result]
+) -> list[Path]:
+    """Write a file of decisions for each run, with its calibration, and one table of all results.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    written = []
+    for run in dict.fromkeys(runs) if reader is not None else ():
+        path = folder / f"{safe(run)}.jsonl"
+        write_run_lines(path, reader, [run])
+        written.append(path)
+    if results:
+        written.append(write_text(folder / "results.csv", results_csv(results)))
+    return written
+
+
+def results_csv(results: Sequence[Result]) -> str:
+    """Results as `files.result_table` reads them: a row for each method, robot and type, and one of pairs."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["method", "model", "type", "tasks", *TYPES, "ambdif"])
+    for one in results:
+        if one.group.dataset == "knowno":
+            continue
+        for kind in one.measures.types:
+            values = [getattr(kind, name).value for name in TYPES]
+            writer.writerow([one.group.method_name, one.name, kind.type, kind.tasks, *values, None])
+        writer.writerow(
+            [
+                one.group.method_name,
+                one.name,
+                ALL[0],
+                len(one.outcomes),
+                *(None for _ in TYPES),
+                one.measures.ambdif.value,
+            ]
+        )
+    return out.getvalue()
+
+
+def settings_of(result: Result) -> dict[str, Any]:
+    """The settings that differ from the default."""
+    return settings_option(result.settings)

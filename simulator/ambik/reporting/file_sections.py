@@ -1,0 +1,185 @@
+"""Sections on files that are no runs: pairs, cases of metrics, printed results (spec 2.1, 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.ambik.data import Loaded
+from simulator.ambik.files.metric_cases import MetricCase
+from simulator.ambik.files.result_table import METRICS, ResultRow
+from simulator.ambik.metric_checks import agrees, computed, expected
+from simulator.ambik.pairs import Scenario
+from simulator.ambik.reporting.section import Section
+from simulator.ambik.settings import Metrics
+from simulator.ambik.statistics import statistics
+from simulator.ambik.terms import AMBIGUITIES, NAMES
+from simulator.ambik.versions import TITLES
+from simulator.figures import Cell, Column, Table
+from simulator.jsonlines import Read
+from simulator.stats import Interval
+
+RELEASED: Final = 500
+_BOTH: Final[tuple[Metrics, ...]] = ("paper", "reference")
+
+
+def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
+    """Shares of types, and which member serves calibration."""
+    found = statistics(loaded.pairs)
+    rows: list[list[Cell]] = [[kind, found.types[kind], found.shares[kind]] for kind in AMBIGUITIES]
+    tables = {"types": Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types")}
+    if found.balance:
+        balance: list[list[Cell]] = [
+            [member, *counts.values(), sum(counts.values())] for member, counts in found.balance.items()
+        ]
+        heads = ["used as", *(Column(kind, 0) for kind in AMBIGUITIES), Column("all", 0)]
+        tables["balance"] = Table(heads, balance, "Calibration: which member is used")
+    return Section(
+        kind="pairs",
+        name=Path(files[0]).parent.name if len(files) > 1 else Path(files[0]).stem,
+        title="Pairs",
+        files=files,
+        rows=found.pairs,
+        left_out=len(loaded.faults),
+        tables=tables,
+        remarks=tuple(loaded.report.lines()),
+        data={
+            "versions": [TITLES[one.version] for one in loaded.report.files],
+            "types": dict(found.types),
+            "shares": dict(found.shares),
+            "calibration": dict(found.balance),
+            "oddities": loaded.report.counts,
+            "checks": _checks(loaded),
+        },
+    )
+
+
+def _checks(loaded: Loaded) -> Mapping[str, Any]:
+    """What spec 2.1 tells of the published files, by its names."""
+    found, told = statistics(loaded.pairs), {}
+    if found.pairs == RELEASED and all(one.version == "paper" for one in loaded.report.files):
+        told["B1.types_500"] = {kind: 100 * found.types[kind] / found.pairs for kind in AMBIGUITIES}
+    if found.balance:
+        told["B5.calibration_balance"] = {
+            "amb (take_amb=1)": dict(found.balance["ambiguous"]),
+            "unamb (0)": dict(found.balance["clear"]),
+        }
+    return told
+
+
+def scenarios_section(read: Read[Scenario], file: str) -> Section:
+    """How many scenarios of each type there are."""
+    counts: dict[str, int] = {}
+    for one in read.rows:
+        counts[one.type] = counts.get(one.type, 0) + 1
+    rows: list[list[Cell]] = [[kind, count] for kind, count in sorted(counts.items())]
+    return Section(
+        kind="scenarios",
+        name=Path(file).stem,
+        title="KnowNo's scenarios",
+        files=(file,),
+        rows=len(read.rows),
+        left_out=len(read.faults),
+        tables={"types": Table(["type", Column("scenarios", 0)], rows)},
+        data={"types": counts},
+    )
+
+
+def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = None) -> Section:
+    """Cases of metrics, by the paper's rule and as the published code has it.
+
+    Args:
+        read: the cases.
+        file: their file.
+        shown: one of the two alone; both by default.
+    """
+    modes = _BOTH if shown is None else (shown,)
+    rows = [
+        [case.id, case.metric, *(cell for mode in modes for cell in _compared(case, mode))]
+        for case in read.rows
+    ]
+    heads = ["case", "metric", *(head for mode in modes for head in (mode, f"{mode}: found"))]
+    equal = {mode: sum(agrees(case, mode) for case in read.rows) for mode in modes}
+    return Section(
+        kind="metric_cases",
+        name=Path(file).stem,
+        title="Cases of metrics",
+        files=(file,),
+        rows=len(read.rows),
+        left_out=len(read.faults),
+        tables={"cases": Table(heads, rows)},
+        remarks=tuple(f"{mode}: {count} of {len(read.rows)} equal" for mode, count in equal.items()),
+        data={
+            "equal": equal,
+            "cases": {
+                case.id: {
+                    "metric": case.metric,
+                    **{
+                        mode: {
+                            "expected": expected(case, mode),
+                            "found": computed(case, mode),
+                            "equal": agrees(case, mode),
+                        }
+                        for mode in modes
+                    },
+                }
+                for case in read.rows
+            },
+        },
+    )
+
+
+def _compared(case: MetricCase, mode: Metrics) -> tuple[str, str]:
+    """What should be found, and what is."""
+    found = "the same" if agrees(case, mode) else f"NOT: {_told(computed(case, mode))}"
+    return _told(expected(case, mode)), found
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{str(key).replace('_', ' ')}: {_told(one)}" for key, one in value.items())
+    if isinstance(value, Interval):
+        value = value.value
+    return "–" if value is None else f"{value:.4g}"
+
+
+def results_section(read: Read[ResultRow], file: str) -> Section:
+    """A table of results as it is, with what in it cannot be right."""
+    held = [name for name in METRICS if any(name in row.values for row in read.rows)]
+    rows: list[list[Cell]] = [
+        [
+            row.model,
+            NAMES.get(row.method, row.method),  # type: ignore[call-overload]
+            row.type or "all",
+            *(row.values.get(name) for name in held),
+        ]
+        for row in read.rows
+    ]
+    wrong = [fault for fault in read.faults if fault.code == "consistency"]
+    bad = len(read.faults) - len(wrong)
+    said = [
+        f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}"  # type: ignore[call-overload]
+        for fault in wrong
+    ]
+    rule = (
+        "CHR is HR for preferences and 1 - HR for the other types; AmbDif is not above the highest HR of an "
+        "ambiguous type. Values may be off by half of the last digit that their column has."
+    )
+    return Section(
+        kind="results",
+        name=Path(file).stem,
+        title="Results as they are printed",
+        files=(file,),
+        rows=len(read.rows),
+        left_out=bad,
+        tables={"results": Table(["model", "method", "type", *(Column(name, 2) for name in held)], rows)},
+        remarks=(rule, *(said or ["every row is consistent"])),
+        data={
+            "rows": [
+                {"model": row.model, "method": row.method, "type": row.type, **row.values}
+                for row in read.rows
+            ],
+            "inconsistent": [{"line": one.line, "method": one.task, "message": one.message} for one in wrong],
+        },
+    )

@@ -1,0 +1,220 @@
+"""Results to be told: decisions of one robot under one configuration, with sets and measures (spec 7, 10).
+
+Sets are made of what was logged, with the run's settings or others; a model is not needed. Where the
+settings on which a threshold rests are others, it is taken anew from the calibration's decisions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from simulator.ambik.calibration_report import report_of
+from simulator.ambik.coverage import CoverageReport
+from simulator.ambik.measures import Measures, measures
+from simulator.ambik.predicting import calibrate, outcome
+from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
+from simulator.ambik.reporting.switches import NONE, OF_SCORES, Switches
+from simulator.ambik.settings import Settings
+from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Context, Dialogue
+from simulator.errors import InputError
+
+PEOPLE: Final = "people"
+BUILT_IN: Final = "built in"
+_ORDER: Final = (*METHODS, "offline", "person")
+_CLOSE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Decisions of one robot under one configuration, before any set.
+
+    Attributes:
+        source: the run, or the file.
+        method: of the five; ``offline`` or ``person``.
+        robot: generator, with the chooser if that is another; ``people`` for persons.
+        context: what prompts had.
+        dialogue: what stood in the task.
+        dataset: whose tasks they are.
+        version: of the data, as the run or file says it.
+        settings: of the run.
+        decisions: the first of each episode.
+        calibration: those of its calibration items; empty where they are not at hand.
+        logged: the threshold that was in force; None where there was none.
+        exchanges: of episodes in which somebody could ask.
+        people: how many persons decided.
+    """
+
+    source: str
+    method: str
+    robot: str
+    context: Context
+    dialogue: Dialogue
+    dataset: Literal["ambik", "knowno"]
+    version: str
+    settings: Settings
+    decisions: tuple[Decision, ...]
+    calibration: tuple[Decision, ...] = ()
+    logged: Calibrated | None = None
+    exchanges: tuple[Exchange, ...] = ()
+    people: int = 0
+
+    @property
+    def method_name(self) -> str:
+        """The method as the paper writes it."""
+        return {**NAMES, "offline": BUILT_IN, "person": PEOPLE}[self.method]  # type: ignore[dict-item]
+
+    @property
+    def conditions(self) -> str:
+        """What is not as in the paper's main runs; empty if nothing is."""
+        told = ["action only"] if self.context == "action_only" else []
+        return ", ".join([*told, *(["clarified"] if self.dialogue == "after" else [])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A group with its sets.
+
+    Attributes:
+        group: what it is of.
+        name: the robot's in tables, told apart from others of the same method.
+        settings: under which the sets are made.
+        outcomes: in the order of the decisions.
+        measures: of them.
+        calibrated: the threshold; None of methods that have none.
+        coverage: the report on it; None likewise, and where what it rests on is not at hand.
+        remarks: on this result alone.
+    """
+
+    group: Group
+    name: str
+    settings: Settings
+    outcomes: tuple[Outcome, ...]
+    measures: Measures
+    calibrated: Calibrated | None = None
+    coverage: CoverageReport | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Method and robot in one line."""
+        return f"{self.group.method_name}, {self.name}"
+
+
+def grouped(decisions: Iterable[Decision]) -> dict[tuple[str, str, Context, Dialogue], list[Decision]]:
+    """Decisions by method, robot, context and dialogue, in the order of the first of each."""
+    found: dict[tuple[str, str, Context, Dialogue], list[Decision]] = {}
+    for one in decisions:
+        found.setdefault((one.method, robot_of(one), one.context, one.dialogue), []).append(one)
+    return found
+
+
+def robot_of(decision: Decision) -> str:
+    """Who decided: a model, with the one that chose if that is another; all people are one."""
+    if decision.method == "person":
+        return PEOPLE
+    if decision.chooser and decision.chooser != decision.generator:
+        return f"{decision.generator} + {decision.chooser}"
+    return decision.generator or "unknown"
+
+
+def results_of(groups: Sequence[Group], switches: Switches = NONE) -> tuple[Result, ...]:
+    """Sets and measures of groups, by method; names tell apart those of one method.
+
+    Raises:
+        InputError: if a group cannot be calibrated, or not with these settings.
+    """
+    ordered = sorted(groups, key=lambda one: _ORDER.index(one.method))
+    names = [f"{one.robot}{f', {one.conditions}' if one.conditions else ''}" for one in ordered]
+    alike = Counter((one.method, name) for one, name in zip(ordered, names, strict=True))
+    seen: Counter[tuple[str, str]] = Counter()
+    made = []
+    for one, name in zip(ordered, names, strict=True):
+        seen[one.method, name] += 1
+        number = f" ({seen[one.method, name]})" if alike[one.method, name] > 1 else ""
+        made.append(_result(one, f"{name}{number}", switches))
+    return tuple(made)
+
+
+def _result(group: Group, name: str, switches: Switches) -> Result:
+    settings = switches.over(group.settings)
+    calibrated, remarks = _calibrated(group, settings, switches)
+    outcomes = tuple(outcome(one, calibrated, settings) for one in group.decisions)
+    report = None
+    if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
+        report = report_of(calibrated, outcomes, settings)
+    return Result(
+        group=group,
+        name=name,
+        settings=settings,
+        outcomes=outcomes,
+        measures=measures(outcomes, settings),
+        calibrated=calibrated,
+        coverage=report,
+        remarks=remarks,
+    )
+
+
+def _calibrated(
+    group: Group, settings: Settings, switches: Switches
+) -> tuple[Calibrated | None, tuple[str, ...]]:
+    """The threshold, and what is to be said of it."""
+    if group.method not in CONFORMAL:
+        return None, ()
+    if group.calibration:
+        found = calibrate(group.calibration, settings, run=group.calibration[0].run)
+        return found, _unlike(group, found, switches)
+    changed = [name for name in switches.changed(group.settings) if name in OF_SCORES]
+    if changed:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
+        raise InputError(
+            f"{group.source}: the decisions that {group.method_name} was calibrated on are not at hand, so "
+            f"{named} cannot be changed; name a file of them with --calibration, or a log that has them"
+        )
+    if group.logged is None:
+        raise InputError(
+            f"{group.source}: {group.method_name} has no prediction sets without a calibration, and neither "
+            "a threshold nor calibration rows are in it; name a file of them with --calibration"
+        )
+    return group.logged, (
+        f"{group.source}: the threshold is the logged one; what it rests on is not at hand",
+    )
+
+
+def _unlike(group: Group, found: Calibrated, switches: Switches) -> tuple[str, ...]:
+    """That the threshold in force was another, though nothing was changed."""
+    then = group.logged
+    if then is None or any(name in OF_SCORES for name in switches.changed(group.settings)):
+        return ()
+    if then.q_hat == found.q_hat or abs(then.q_hat - found.q_hat) < _CLOSE:
+        return ()
+    return (
+        f"{group.source}: was played with the threshold {then.q_hat:.4f} of {then.n} items; the calibration "
+        f"as it is now gives {found.q_hat:.4f} of {found.n}, which is used here",
+    )
+
+
+def reference_values(result: Result) -> Calibrated | None:
+    """The published code's "CP value" of the same calibration (Table 6); it is no threshold to be used."""
+    if not result.group.calibration:
+        return None
+    return calibrate(result.group.calibration, replace(result.settings, cp_rule="reference"))
+
+
+def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
+    """What was changed after the runs were played, a sentence; none if nothing was."""
+    told: dict[str, dict[str, Any]] = {}
+    for one in results:
+        for name in one.settings.__dataclass_fields__:
+            then, now = getattr(one.group.settings, name), getattr(one.settings, name)
+            if then != now:
+                told.setdefault(f"{name} = {now} instead of {then}", {})[one.group.source] = None
+    if not told:
+        return ()
+    changes = "; ".join(told)
+    return (
+        f"Sets are made anew of what was logged, with {changes}; no model was asked. What robots asked while "
+        "they played, and what came of it, stays as it was.",
+    )

@@ -1,0 +1,173 @@
+"""A published run of KnowNo: thresholds under every rule, help and success on its own items (spec 7, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from simulator.ambik import conformal
+from simulator.ambik.calibration_report import report_of
+from simulator.ambik.coverage import STATEMENT, CoverageReport
+from simulator.ambik.files.logprobs import Logprobs
+from simulator.ambik.measures import Measures, measures
+from simulator.ambik.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
+from simulator.ambik.published_run import decisions_of
+from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.reporting.additions import COUNTS_TOKENS
+from simulator.ambik.reporting.section import Section
+from simulator.ambik.reporting.switches import NONE, Switches
+from simulator.ambik.settings import DEFAULT, Quantile, Settings, Tokens
+from simulator.figures import Cell, Column, Table
+from simulator.stats import Interval
+
+TOKENS: Final[tuple[Tokens, ...]] = get_args(Tokens)
+QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
+IN_SAMPLE: Final = (
+    "In the set and help rate are of the calibration items themselves; left out: each item's set is made "
+    "with the threshold of all others, which is what coverage can be told of."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What comes of one rule.
+
+    Attributes:
+        settings: the rule.
+        calibrated: its threshold; `order` says which of the nonconformities it is.
+        by_size: measures if a set of more than one option asks.
+        by_original: measures if one that has not exactly one, or the fifth option, does.
+        left_out: coverage of items by the threshold of all others.
+        report: on the calibration.
+    """
+
+    settings: Settings
+    calibrated: Calibrated
+    order: int
+    by_size: Measures
+    by_original: Measures
+    left_out: Interval | None
+    report: CoverageReport
+
+
+def logprobs_section(
+    records: Sequence[Logprobs], file: str, *, left_out: int = 0, switches: Switches = NONE
+) -> Section:
+    """Thresholds by tokens and quantile, with what they do on the same items.
+
+    Args:
+        records: of the file.
+        file: where they are from.
+        left_out: records that could not be read.
+        switches: all but tokens, quantile and the rule of help, which are all told.
+
+    Raises:
+        InputError: if the records cannot be scored.
+    """
+    run = decisions_of(records, file)
+    base = replace(switches.over(DEFAULT), cp_rule="split", not_listed=True)
+    rules = [
+        _rule(run, replace(base, tokens=tokens, quantile=quantile))
+        for tokens, quantile in product(TOKENS, QUANTILES)
+    ]
+    first = rules[0].calibrated
+    return Section(
+        kind="knowno_run",
+        name=Path(file).stem,
+        title="A KnowNo run: thresholds by rule, and what they do on the run's own items",
+        files=(file,),
+        rows=len(records),
+        left_out=left_out,
+        tables={"thresholds": _thresholds(rules), "help": _help(rules)},
+        remarks=(
+            f"n {first.n}, epsilon {first.epsilon:g}, rank {first.rank}, temperature {base.temperature:g}; "
+            f"{first.without} items have no right option",
+            IN_SAMPLE,
+            COUNTS_TOKENS,
+            STATEMENT,
+            *rules[0].report.warnings,
+        ),
+        data={
+            "n": first.n,
+            "epsilon": first.epsilon,
+            "rank": first.rank,
+            "rules": {f"{one.settings.tokens}.{one.settings.quantile}": _plain(one) for one in rules},
+        },
+    )
+
+
+def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
+    ready = [prepared(one, settings) for one in run]
+    calibrated = calibrate_prepared(ready, settings)
+    outcomes = [outcome_prepared(one, calibrated.q_hat, settings) for one in ready]
+    original = replace(settings, help="original")
+    asked = [outcome_prepared(one, calibrated.q_hat, original) for one in ready]
+    return Rule(
+        settings=settings,
+        calibrated=calibrated,
+        order=conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
+        by_size=measures(outcomes, replace(settings, help="size")),
+        by_original=measures(asked, original),
+        left_out=_left_out(ready, settings),
+        report=report_of(calibrated, outcomes, settings),
+    )
+
+
+def _left_out(ready: Sequence[Prepared], settings: Settings) -> Interval | None:
+    """Each item against the threshold of all others."""
+    if len(ready) < 2:
+        return None
+    covered = []
+    for place, one in enumerate(ready):
+        others = calibrate_prepared([*ready[:place], *ready[place + 1 :]], settings)
+        found = outcome_prepared(one, others.q_hat, settings).covered
+        covered += [] if found is None else [found]
+    return conformal.coverage(sum(covered), len(covered)) if covered else None
+
+
+def _epsilon(settings: Settings) -> Any:
+    return conformal.epsilon_of(settings.target_success)
+
+
+def _thresholds(rules: Sequence[Rule]) -> Table:
+    rows: list[list[Cell]] = []
+    for one in rules:
+        finite = one.calibrated.q_hat != float("inf")
+        success = one.by_size.overall.coverage.interval
+        place = f"{one.order} and next" if one.settings.quantile == "numpy_linear" else str(one.order)
+        names: list[Cell] = [one.settings.tokens, one.settings.quantile, place]
+        rows.append([*names, one.calibrated.q_hat if finite else None, success, one.left_out])
+    heads = ("tokens", "quantile", "which", Column("q-hat", 6), "in the set", "left out")
+    return Table(heads, rows, "Thresholds")
+
+
+def _help(rules: Sequence[Rule]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            one.settings.tokens,
+            one.settings.quantile,
+            one.by_size.overall.hr.interval,
+            one.by_original.overall.hr.interval,
+            one.by_size.overall.set_size.interval,
+            one.by_size.overall.empty.interval,
+        ]
+        for one in rules
+    ]
+    heads = ("tokens", "quantile", "asks, by size", "asks, original", "set size", "empty sets")
+    return Table(heads, rows, "Help")
+
+
+def _plain(one: Rule) -> dict[str, Any]:
+    return {
+        "q_hat": one.calibrated.q_hat,
+        "order": one.order,
+        "success_rate": one.by_size.overall.coverage,
+        "help_rate": {"size": one.by_size.overall.hr, "original": one.by_original.overall.hr},
+        "set_size": one.by_size.overall.set_size,
+        "empty": one.by_size.overall.empty,
+        "left_out_coverage": one.left_out,
+        "report": one.report,
+    }

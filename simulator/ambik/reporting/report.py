@@ -1,0 +1,110 @@
+"""The report: runs of the log and files side by side, people and models together (spec 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from logs import LogReader
+from simulator.ambik.reporting.additions import ADDITIONS, statements
+from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.scoring import Scored, score_files
+from simulator.ambik.reporting.section import Section
+from simulator.ambik.reporting.sources import Found, from_runs
+from simulator.ambik.reporting.switches import NONE, Switches
+from simulator.ambik.reporting.tables import PAPER_TABLES
+from simulator.figures import Cell, Column, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is told of some runs and files.
+
+    Attributes:
+        sections: in the order in which they are told.
+        results: what the tables are of.
+        scored: what is wrong with the files.
+    """
+
+    sections: tuple[Section, ...]
+    results: tuple[Result, ...] = ()
+    scored: Scored = field(default_factory=Scored)
+
+
+def report(
+    reader: LogReader | None,
+    runs: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    *,
+    calibration: Sequence[Path] = (),
+    data: str | None = None,
+    switches: Switches = NONE,
+) -> Report:
+    """The report of some runs and files.
+
+    Args:
+        reader: of the log; None if only files are reported.
+        runs: names of runs.
+        files: files and folders, of any kind.
+        calibration: files of decisions on calibration items.
+        data: what decisions of files are of, where they do not say.
+        switches: over the settings of runs.
+
+    Raises:
+        InputError: if a run is another benchmark's or empty, or settings cannot be changed for want of a
+            calibration.
+        NotInLog: if there is no such run.
+    """
+    scored = Scored()
+    if files or calibration:
+        scored = score_files(files, calibration=calibration, data=data, switches=switches)
+    of_runs = Found() if reader is None or not runs else from_runs(reader, runs)
+    results = results_of([*of_runs.groups, *scored.found.groups], switches)
+    remarks = (*of_runs.remarks, *scored.found.remarks)
+    sections = [*scored.sections, *_overview(results, remarks)]
+    if results:
+        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
+    return Report(sections=tuple(sections), results=results, scored=scored)
+
+
+def _overview(results: Sequence[Result], remarks: Sequence[str]) -> list[Section]:
+    """Who is reported, on what, and under which settings."""
+    told = (*settings_statement(results), *statements(results), *remarks)
+    told += tuple(remark for one in results for remark in one.remarks)
+    if not results and not told:
+        return []
+    rows: list[list[Cell]] = [
+        [
+            one.group.method_name,
+            one.name,
+            one.group.source,
+            one.group.version or one.group.dataset,
+            len(one.outcomes),
+            one.group.people or None,
+        ]
+        for one in results
+    ]
+    heads = ("method", "robot", "run or file", "data", Column("tasks", 0), Column("people", 0))
+    return [
+        Section(
+            kind="results",
+            name="overview",
+            title="Results",
+            tables={"": Table(heads, rows)} if rows else {},
+            remarks=tuple(dict.fromkeys(told)),
+            data={
+                one.label: {
+                    "source": one.group.source,
+                    "dataset": one.group.dataset,
+                    "version": one.group.version,
+                    "context": one.group.context,
+                    "dialogue": one.group.dialogue,
+                    "tasks": len(one.outcomes),
+                    "people": one.group.people,
+                    "settings": one.settings,
+                }
+                for one in results
+            },
+        )
+    ]

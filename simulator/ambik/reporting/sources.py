@@ -1,0 +1,216 @@
+"""Groups out of runs of the log and out of files of decisions, by the same rules (spec 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from logs import LogReader
+from simulator.ambik.files.decisions import DecisionLine
+from simulator.ambik.items import PairItem
+from simulator.ambik.playing import Options
+from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
+from simulator.ambik.reporting.groups import Group, grouped, robot_of
+from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.trial_log import decisions, exchanges, forms, options_of, required_run
+from simulator.errors import InputError
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(slots=True)
+class Found:
+    """What runs and files of decisions hold.
+
+    Attributes:
+        groups: to be measured.
+        forms: of annotators.
+        remarks: on what is not measured.
+    """
+
+    groups: list[Group] = field(default_factory=list)
+    forms: list[PairForm] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def from_runs(reader: LogReader, runs: Iterable[str]) -> Found:
+    """The groups of some runs; of each conformal one with the decisions of its calibration run.
+
+    Raises:
+        InputError: if a run is another benchmark's, or none of its episodes has been played to its end.
+        NotInLog: if there is no such run.
+    """
+    found = Found()
+    known = {one.id for one in reader.runs()}
+    for run in dict.fromkeys(runs):
+        options = options_of(reader, run)
+        made, filled_in = decisions(reader, [run]), forms(reader, [run])
+        if not made and not filled_in:
+            raise InputError(f"{run} has no episode that was played to its end; there is nothing to report.")
+        found.forms += filled_in
+        if options.method in CONFORMAL and options.calibration is None:
+            found.remarks.append(f"{run} is a calibration: it has no sets, and is told with its test run")
+            continue
+        source = options.calibration.run if options.calibration else ""
+        calibration = decisions(reader, [source]) if source in known else ()
+        found.groups += _of_run(reader, run, made, calibration, options)
+        found.remarks += _unfinished(reader, run)
+    return found
+
+
+def _of_run(
+    reader: LogReader,
+    run: str,
+    made: Sequence[Decision],
+    calibration: Sequence[Decision],
+    options: Options,
+) -> list[Group]:
+    version = str(required_run(reader, run).config.get("dataset_version") or "")
+    talks = exchanges(reader, [run])
+    return [
+        _group(
+            run,
+            some,
+            version=version,
+            calibration=calibration if some[0].method == options.method else (),
+            logged=options.calibration,
+            options=options,
+            talks=talks,
+        )
+        for some in grouped(made).values()
+    ]
+
+
+def _unfinished(reader: LogReader, run: str) -> list[str]:
+    progress = reader.progress(run)
+    ended, failed = progress.completed + progress.truncated, progress.aborted + progress.failed
+    still = max((progress.planned or 0) - ended - failed, progress.running)
+    told = [f"{run}: {still} episodes have not ended and are not in these numbers"] if still else []
+    return [*told, *([f"{run}: {failed} episodes were aborted or failed and do not count"] if failed else [])]
+
+
+def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine] = ()) -> Found:
+    """The groups of lines of files.
+
+    Args:
+        lines: of one file or several; some of them may be of calibration items.
+        calibration: of other files, all of calibration items.
+    """
+    found = Found()
+    calibrating = _first([*(one for one in lines if one.calibrates), *calibration])
+    tests = [one for one in lines if not one.calibrates]
+    by_run: dict[str, list[DecisionLine]] = {}
+    for one in tests:
+        by_run.setdefault(one.decision.run, []).append(one)
+    used: set[str] = set()
+    for run, some in by_run.items():
+        firsts = _first(some)
+        talks = _exchanges(some)
+        for (method, robot, context, _), made in grouped(one.decision for one in firsts).items():
+            fit = [
+                one.decision
+                for one in calibrating
+                if (one.decision.method, robot_of(one.decision), one.decision.context)
+                == (method, robot, context)
+            ]
+            used |= {one.episode_id for one in fit}
+            mine = {one.episode_id for one in made}
+            of = [one for one in firsts if one.decision.episode_id in mine]
+            options = Options(settings=of[0].settings)
+            found.groups.append(
+                _group(
+                    run,
+                    made,
+                    version=of[0].version,
+                    calibration=fit if method in CONFORMAL else (),
+                    logged=_threshold(of),
+                    options=options,
+                    talks=talks,
+                )
+            )
+            found.remarks += _without_texts(run, of)
+    if spare := sum(one.decision.episode_id not in used for one in calibrating):
+        found.remarks.append(f"{spare} calibration rows are of no method, robot and context that was tested")
+    return found
+
+
+def _first(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
+    """The first decision of each episode: before anything was asked in it."""
+    found: dict[tuple[str, str], DecisionLine] = {}
+    for one in lines:
+        key = one.decision.run, one.decision.episode_id
+        if key not in found or one.turn < found[key].turn:
+            found[key] = one
+    return list(found.values())
+
+
+def _exchanges(lines: Iterable[DecisionLine]) -> tuple[Exchange, ...]:
+    episodes: dict[str, list[DecisionLine]] = {}
+    for one in lines:
+        episodes.setdefault(one.decision.episode_id, []).append(one)
+    made = []
+    for some in episodes.values():
+        some.sort(key=lambda one: one.turn)
+        if any(one.questions or one.decision.answer for one in some):
+            said = [one.decision for one in some]
+            made.append(
+                Exchange(
+                    before=said[0],
+                    after=said[-1],
+                    questions=tuple((one.question, one.answer) for one in said if one.asked and one.answer),
+                    robot=some[0].robot,
+                    user=some[0].user,
+                )
+            )
+    return tuple(made)
+
+
+def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
+    """The one threshold that was in force for all; None if there is none, or there are several."""
+    values = {None if one.threshold is None else one.threshold.q_hat for one in lines}
+    return lines[0].threshold if len(values) == 1 else None
+
+
+def _without_texts(run: str, lines: Sequence[DecisionLine]) -> list[str]:
+    count = sum(not one.known for one in lines)
+    if not count:
+        return []
+    return [
+        f"{run}: of {count} decisions the task is not at hand (name the data with --data), so that ICR, SSC "
+        "and coverage do not count them"
+    ]
+
+
+def _group(
+    source: str,
+    made: Sequence[Decision],
+    *,
+    version: str,
+    calibration: Sequence[Decision],
+    logged: Calibrated | None,
+    options: Options,
+    talks: Sequence[Exchange],
+) -> Group:
+    first = made[0]
+    key = _key(first)
+    dataset: Literal["ambik", "knowno"] = "ambik" if isinstance(first.item, PairItem) else "knowno"
+    return Group(
+        source=source,
+        method=first.method,
+        robot=robot_of(first),
+        context=first.context,
+        dialogue=first.dialogue,
+        dataset=dataset,
+        version=version,
+        settings=options.settings,
+        decisions=tuple(made),
+        calibration=tuple(calibration),
+        logged=logged,
+        exchanges=tuple(one for one in talks if _key(one.before) == key),
+        people=len({one.generator for one in made}) if first.method == "person" else 0,
+    )
+
+
+def _key(one: Decision) -> Key:
+    return one.method, robot_of(one), one.context, one.dialogue
