@@ -39,6 +39,7 @@ from simulator.ambient.stats_command import stats_command as stats_ambient
 from simulator.ambient.train_nli_command import train_ambient_nli
 from simulator.ambik import assignment as ambik_studies
 from simulator.ambik import data_command as ambik_data
+from simulator.ambik.generate_command import generate_ambik
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.stats_command import stats_command as stats_ambik
@@ -97,6 +98,7 @@ _generate.command("handmethat")(generate_handmethat)
 _generate.command("ambibench")(generate_ambibench)
 _generate.command("ambient")(generate_ambient)
 _generate.command("ambient-distractors")(generate_distractors)
+_generate.command("ambik")(generate_ambik)
 _stats.command("handmethat")(stats_handmethat)
 _stats.command("ambibench")(stats_ambibench)
 _stats.command("ambient")(stats_ambient)

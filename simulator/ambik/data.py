@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 import yaml
 
 from simulator import datasets
+from simulator.ambik.files.jsonlist import read_records
 from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
 from simulator.ambik.files.knowno import read_knowno
 from simulator.ambik.files.logprobs import Logprobs, read_logprobs
@@ -156,12 +157,16 @@ def load_logprobs(data: str | Path) -> tuple[Logprobs, ...]:
 
 @lru_cache
 def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
-    """Drafts for annotators; they are built in, or a YAML file like the built-in one.
+    """Drafts for annotators; they are built in, or a YAML file like the built-in one, or the same as JSON.
 
     Raises:
         InputError: if there is no such file, or an entry of it is faulty.
     """
     path = FOLDER / "drafts.yaml" if data == BUILTIN else Path(data).expanduser()
+    if path.suffix.lower() in (".json", ".jsonl"):
+        return _once_each(
+            path, [read_records(path, read_draft_record, _draft_id, name="id")], _draft_id, "drafts"
+        )
     return _entries(path, read_draft_record)
 
 
@@ -240,6 +245,10 @@ def _builtin_pair(row: Row) -> Pair:
     if row.one_of("part", PARTS) != part_of(pair):
         raise row.wrong("part", "does not fit take_amb, which rows for calibration have and others have not")
     return pair
+
+
+def _draft_id(draft: Draft) -> str:
+    return draft.id
 
 
 def _once_each(path: Path, reads: list[Read[T]], key: Callable[[T], str], title: str) -> tuple[T, ...]:

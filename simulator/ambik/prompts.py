@@ -131,7 +131,7 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
         **more,
     }
     found = render(f"ambik/{role}", case.language, variables)
-    messages = _messages(found.text, f"ambik/{role}.{case.language}")
+    messages = messages_of(found.text, f"ambik/{role}.{case.language}")
     return Prompt(messages, found.version, len(messages) - 1)
 
 
@@ -152,7 +152,12 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
     return Request(messages=asked.messages, shared=asked.shared, prompt_version=asked.version, **settings)
 
 
-def _messages(text: str, name: str) -> tuple[Message, ...]:
+def messages_of(text: str, name: str) -> tuple[Message, ...]:
+    """The conversation that a rendered template is; `name` names it in errors.
+
+    Raises:
+        TemplateError: if it does not end with a message of the user's.
+    """
     first, *rest = _MARK.split(text)
     said = [
         Message(cast(Speaker, who), what.strip()) for who, what in zip(rest[::2], rest[1::2], strict=True)

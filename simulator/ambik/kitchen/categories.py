@@ -142,6 +142,13 @@ def is_material(word: str) -> bool:
     return word in _table().materials
 
 
+@cache
+def thing_names() -> tuple[str, ...]:
+    """The full names of all things in the table, in its order."""
+    rows = _read("categories.yaml")["categories"].values()
+    return tuple(dict.fromkeys(name for row in rows for name in row.get("things", ())))
+
+
 @lru_cache(maxsize=8192)
 def thing(name: str) -> Thing:
     """An object by its name: what it is, and to which category it belongs."""

@@ -1,0 +1,215 @@
+"""From scenes to drafts: a model is asked role by role, and every answer is kept (spec 11, steps 2 to 4).
+
+A clear task that names what is not in its scene is dropped, and so is one to which no candidate could be
+read. Everything else stays as the model wrote it: annotators repair. The plan is rewritten for one candidate,
+the first in the order in which annotators look at them that differs from the clear task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from simulator.ambik.making.absent import absent
+from simulator.ambik.making.prompts import Role, new_prompt
+from simulator.ambik.making.reading import parting, read_candidate, read_plan, read_task
+from simulator.ambik.making.scenes import Scene
+from simulator.ambik.naming import folded
+from simulator.ambik.pair_rules import ORDER
+from simulator.ambik.pairs import Candidate, Draft
+from simulator.ambik.prompts import TURNS, Prompt, request_for
+from simulator.ambik.terms import Ambiguity
+from simulator.journal import Journal, key_of
+from simulator.models import ChatModel, Refused
+from simulator.seeds import derive_seed
+
+PURPOSE: Final = "ambik.new_{role}"
+Reason = Literal["refused", "no task", "not in the scene", "no candidate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How a model is asked.
+
+    Attributes:
+        tries: tasks that are asked for in a scene before it is given up.
+        temperature: of tasks; all that follows from a task is asked for at 0.
+        language: of the instructions.
+    """
+
+    tries: int = 1
+    temperature: float = 0.7
+    max_tokens: int = 300
+    seed: int = 0
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A task that is not used.
+
+    Attributes:
+        scene: id of its scene.
+        task: as far as it could be read.
+        names: what it names that is not there.
+    """
+
+    scene: str
+    task: str
+    reason: Reason
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What has come of a scene.
+
+    Attributes:
+        scene: its id.
+        draft: None if there is none.
+        dropped: the tasks before it.
+        plan_names: what the plan names that is not there; annotators see to it.
+        rewritten: the candidate whose plan the draft has; None if no plan could be rewritten.
+        step: index, from 0, of the step in which the plans part; None if they do not.
+    """
+
+    scene: str
+    draft: Draft | None = None
+    dropped: tuple[Dropped, ...] = ()
+    plan_names: tuple[str, ...] = ()
+    rewritten: Ambiguity | None = None
+    step: int | None = None
+
+
+class NotAsked(Exception):
+    """An answer is not in the journal, and there is no model to ask."""
+
+
+class Asker:
+    """Answers out of a journal, or of a model that then writes them there.
+
+    Args:
+        service: which model answers, and where.
+        decoding: how it is asked.
+        journal: gets a row an answer.
+        model: who is asked for what the journal does not have; None for nobody.
+    """
+
+    def __init__(
+        self, service: str, decoding: Decoding, journal: Journal, model: ChatModel | None = None
+    ) -> None:
+        self.decoding = decoding
+        self._about = about(service, decoding)
+        self._journal = journal
+        self._model = model
+
+    async def ask(self, scene: Scene, role: Role, attempt: int = 0, **told: Any) -> str | None:
+        """What the model writes in a role; None if it refuses, and then it is not asked again.
+
+        Raises:
+            NotAsked: if there is no answer yet, and no model.
+            ModelError: see `simulator.models.errors`.
+        """
+        asked = new_prompt(role, self.decoding.language, scene=scene.words, **told)
+        key = self._about + key_of(scene.id, role, attempt, asked.text)
+        if key not in self._journal.rows:
+            self._journal.add(
+                key, {"scene": scene.id, "role": role, **await self._answer(scene, role, attempt, asked)}
+            )
+        text = self._journal.rows[key]["text"]
+        return None if text is None else str(text)
+
+    async def _answer(self, scene: Scene, role: Role, attempt: int, asked: Prompt) -> dict[str, Any]:
+        if self._model is None:
+            raise NotAsked(f"{scene.id}: {role}")
+        request = request_for(
+            self._model,
+            asked,
+            temperature=self.decoding.temperature if role == "task" else 0.0,
+            max_tokens=self.decoding.max_tokens,
+            seed=derive_seed(self.decoding.seed, scene.id, role, attempt),
+            stop=(TURNS[self.decoding.language],),
+            repeat=attempt,
+            purpose=PURPOSE.format(role=role),
+        )
+        try:
+            return {"text": (await self._model.complete(request)).text}
+        except Refused as refused:
+            return {"text": None, "refused": str(refused)}
+
+
+def about(service: str, decoding: Decoding) -> str:
+    """What the keys of a command's answers begin with; the number of tries makes no difference."""
+    said = {name: value for name, value in asdict(decoding).items() if name != "tries"}
+    return f"{key_of(service, said)}-"
+
+
+async def make(asker: Asker, scene: Scene) -> Made:
+    """A draft in a scene, or why there is none.
+
+    Raises:
+        NotAsked: if an answer is missing, and there is no model.
+        ModelError: see `simulator.models.errors`.
+    """
+    dropped: list[Dropped] = []
+    for attempt in range(asker.decoding.tries):
+        text = await asker.ask(scene, "task", attempt)
+        task = read_task(text or "")
+        if (unfit := _unfit(scene, text, task)) is not None:
+            dropped.append(unfit)
+            continue
+        return await _draft(asker, scene, task, tuple(dropped))
+    return Made(scene.id, dropped=tuple(dropped))
+
+
+def _unfit(scene: Scene, text: str | None, task: str) -> Dropped | None:
+    if text is None:
+        return Dropped(scene.id, "", "refused")
+    if not task:
+        return Dropped(scene.id, "", "no task")
+    names = absent(task, scene.objects)
+    return Dropped(scene.id, task, "not in the scene", names) if names else None
+
+
+async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, ...]) -> Made:
+    plan = read_plan(await asker.ask(scene, "plan", task=task) or "")
+    candidates: dict[Ambiguity, Candidate] = {}
+    for kind in ORDER:
+        found = read_candidate(await asker.ask(scene, kind, task=task) or "", kind)
+        if found is not None:
+            candidates[kind] = found
+    if not candidates:
+        return Made(scene.id, dropped=(*dropped, Dropped(scene.id, task, "no candidate")))
+    chosen = first_open(task, candidates)
+    rewritten: tuple[str, ...] = ()
+    if plan and chosen is not None:
+        told: dict[str, Any] = {"task": task, "plan": plan, "ambiguous": candidates[chosen].task}
+        rewritten = read_plan(await asker.ask(scene, "rewrite", **told) or "")
+    return Made(
+        scene.id,
+        draft=Draft(
+            id=scene.id,
+            objects=scene.objects,
+            scene=scene.words,
+            clear=task,
+            candidates=candidates,
+            plan=plan,
+            ambiguous_plan=rewritten,
+        ),
+        dropped=dropped,
+        plan_names=_absent_of(plan, scene),
+        rewritten=chosen if rewritten else None,
+        step=parting(plan, rewritten),
+    )
+
+
+def first_open(task: str, candidates: dict[Ambiguity, Candidate]) -> Ambiguity | None:
+    """The type of the first candidate, as annotators look at them, whose words are not the clear task's."""
+    return next(
+        (kind for kind in ORDER if kind in candidates and folded(candidates[kind].task) != folded(task)), None
+    )
+
+
+def _absent_of(plan: Sequence[str], scene: Scene) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for step in plan for name in absent(step, scene.objects)))
