@@ -23,13 +23,11 @@ __all__ = [
     "Accepted",
     "PairFormError",
     "Problem",
-    "by_field",
     "check_fields",
     "check_pair_form",
     "errors_of",
     "preview",
     "problem_record",
-    "read_problem",
     "refuse_errors",
 ]
 
@@ -116,14 +114,6 @@ def refuse_errors(problems: Iterable[Problem]) -> None:
         raise PairFormError(errors)
 
 
-def by_field(problems: Iterable[Problem], language: str = "en") -> dict[str, list[str]]:
-    """Sentences by the field that they are about, each once."""
-    found: dict[str, dict[str, None]] = {}
-    for one in problems:
-        found.setdefault(one.field, {})[one.sentence(language)] = None
-    return {field: list(sentences) for field, sentences in found.items()}
-
-
 def problem_record(problem: Problem) -> dict[str, str]:
     """A problem as plain values, as a turn keeps it."""
     return {
@@ -132,11 +122,6 @@ def problem_record(problem: Problem) -> dict[str, str]:
         "detail": problem.detail,
         "level": problem.level,
     }
-
-
-def read_problem(record: Mapping[str, Any]) -> Problem:
-    """The inverse of `problem_record`."""
-    return Problem(str(record["code"]), str(record["field"]), str(record.get("detail", "")))
 
 
 def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:

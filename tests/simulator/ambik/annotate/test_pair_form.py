@@ -14,13 +14,11 @@ from simulator.ambik.pair_form import (
     Accepted,
     PairFormError,
     Problem,
-    by_field,
     check_fields,
     check_pair_form,
     errors_of,
     preview,
     problem_record,
-    read_problem,
     refuse_errors,
 )
 from simulator.ambik.pair_rules import changes, pair_problems, passed_by, problem_table
@@ -199,13 +197,9 @@ def test_sentences_are_in_both_languages_and_need_no_detail_but_one() -> None:
         assert "{" not in "".join(sentences)
 
 
-def test_problems_go_to_their_fields(draft: Draft, move: Move) -> None:
-    problems = check_pair_form(draft, read_pair_form(draft, move | {"question": "Which.", "answer": ""}))
-    assert by_field(problems) == {
-        "answer": ["This must not be empty."],
-        "question": ["The question has to end with a question mark."],
-    }
-    assert list(map(read_problem, map(problem_record, problems))) == list(problems)
+def test_a_problem_as_plain_values(draft: Draft, move: Move) -> None:
+    (problem,) = check_pair_form(draft, read_pair_form(draft, move | {"step": 0}))[:1]
+    assert problem_record(problem) == {"code": "step_equal", "field": "step", "detail": "", "level": "error"}
 
 
 def test_the_preview_says_which_actions_are_meant(form: PairForm) -> None:
