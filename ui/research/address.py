@@ -20,7 +20,9 @@ PAIRS = "/research/pairs"
 SETS = "/research/sets"
 KITCHEN = (PAIRS, SETS)
 AMBIENT = (READINGS, CONSOLIDATE, CATEGORIES, CLAIMS)
-PLACES = {path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT, ASKING, *KITCHEN)}
+PLACES = {
+    path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT, ASKING, *KITCHEN)
+}
 _RENAMED = "as."
 
 

@@ -18,6 +18,7 @@ from simulator.ambibench.coding import Category, episode_of, mark
 from simulator.ambibench.reporting.sorting import chosen_runs
 from simulator.ambibench.rows import BENCHMARK as LETTERS
 from simulator.ambient.rows import BENCHMARK as READINGS
+from simulator.ambik.rows import BENCHMARK as KITCHENS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.report import ENDED
 from simulator.clarq.review import (
@@ -38,11 +39,13 @@ from simulator.clarq.review import (
 from simulator.errors import AskbackError, InputError
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
-from ui.research.address import AMBIENT, CODING, EPISODES, FIGURES, RESEARCH, Address
+from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, RESEARCH, Address
 from ui.research.ambibench_desk import Reports
 from ui.research.ambibench_page import ambibench_page
 from ui.research.ambient_calls import ambient_place, judged
 from ui.research.ambient_run import Kept, ambient_run_page
+from ui.research.ambik_run import ambik_run_page
+from ui.research.asking_page import asking_page
 from ui.research.coding_page import coding_page
 from ui.research.compare_page import compare_page, other_runs
 from ui.research.desk import Desk, Dialogue
@@ -213,6 +216,8 @@ class Calls:
             if at.reviewer:
                 _check_reviewer(at.reviewer)
             return coding_page(visit, self.desk.reader)
+        if at.path == ASKING:
+            return asking_page(visit, self.desk)
         if at.path in AMBIENT:
             return ambient_place(visit, self.desk)
         if at.path != RESEARCH:
@@ -229,6 +234,8 @@ class Calls:
             return ambibench_page(visit, card, self.reports, self.writer)
         if card.run.benchmark == READINGS:
             return ambient_run_page(visit, card, self.kept)
+        if card.run.benchmark == KITCHENS:
+            return ambik_run_page(visit, card, self.kept)
         if card.run.benchmark != BENCHMARK:
             return visit.page("other", live=card.live, card=card)
         data = self.desk.run_data(at.run)

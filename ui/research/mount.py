@@ -24,6 +24,7 @@ from ui.research import tables
 from ui.research.address import PLACES, RESEARCH
 from ui.research.ambibench_routes import add_ambibench_routes, attachment
 from ui.research.ambient_routes import add_ambient_routes
+from ui.research.ambik_routes import add_ambik_routes
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
 from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
@@ -124,6 +125,7 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambibench.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
+        f'<link rel="stylesheet" href="{_versioned("research-ambik.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
         f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("research-ambibench.js")}"></script>'
@@ -152,6 +154,7 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
 
     add_ambibench_routes(app, calls.reports)
     add_ambient_routes(app, desk.reader)
+    add_ambik_routes(app, desk.reader)
 
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:

@@ -1,0 +1,205 @@
+"""AmbiK for researchers: runs under any target, decisions item by item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from markup import checked, words
+from pots import ANNOTATED, BINARY, CALIBRATION, KITCHEN, KNOWNO, LOFREE, PEOPLE, RUNS, SECRET, fill
+
+from logs import LogReader, LogWriter
+from simulator.ambik import conformal
+from simulator.ambik.calibration_report import NO_PROMISE
+from simulator.ambik.measures import measures
+from simulator.ambik.playing import Options
+from simulator.ambik.summary import outcomes_of, summarise
+from simulator.ambik.trial_log import decisions, options_of
+from ui.i18n import strings
+from ui.research.ambik_read import laid, read_run
+from ui.research.ambik_run import warned
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+DECIDED = tuple(run for run in RUNS if run != ANNOTATED)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+    """A log with `RUNS`; tests read it only."""
+    path = tmp_path_factory.mktemp("pots") / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        fill(writer, reader)
+        yield Calls(Desk(reader), writer)
+
+
+def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    assert "research." not in words(answer)
+    assert "cannot be shown" not in words(answer)
+    return answer
+
+
+def listed(answer: dict[str, Any]) -> int:
+    return len(re.findall("<li><a href=", answer["html"]))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("run", DECIDED)
+def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language: str) -> None:
+    assert "rk-was" in page(log, f"run={run}", language=language)["html"]
+    answer = page(log, f"run={run}&tab=dialogues", language=language)
+    every = log.desk.reader.episodes(run)
+    assert listed(answer) == len(every)
+    for one in every[:2]:
+        shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
+        assert 'class="rk-options"' in shown["html"]
+        assert SECRET not in shown["html"]
+
+
+def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
+    found = summarise(log.desk.reader, KNOWNO)
+    assert found.measures is not None and found.calibration is not None
+    said = words(page(log, f"run={KNOWNO}"))
+    for one in (found.measures.overall, *found.measures.types):
+        for measure in (one.hr, one.chr, one.icr, one.coverage):
+            assert measure.interval is not None
+            value, low, high, _ = measure.interval
+            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
+    assert f"{found.calibration.q_hat:.4f}" in said
+    assert f"the {found.calibration.rank}-th smallest of {found.calibration.n}" in said
+    assert strings("en")("research.ambik.run.statement") in said
+
+
+@pytest.mark.parametrize("target", ["0.6", "0.93"])
+def test_another_target_gives_what_a_run_with_it_would_have_given(log: Calls, target: str) -> None:
+    reader = log.desk.reader
+    given = dict(reader.run(KNOWNO).config["options"])
+    again = Options.read({**given, "settings": {"target_success": float(target)}})
+    from simulator.ambik.predicting import calibrate
+
+    calibrated = calibrate(decisions(reader, [CALIBRATION]), again.settings)
+    again = Options.read({**given, "settings": {"target_success": float(target)}, "calibration": None})
+    assert again.calibration is None
+    under = laid(read_run(reader, KNOWNO), target)
+    assert under.calibrated is not None
+    assert under.calibrated.q_hat == calibrated.q_hat
+    assert not under.own
+    said = words(page(log, f"run={KNOWNO}&target={target}"))
+    found = measures(under.outcomes, under.settings).overall.hr.interval
+    assert found is not None
+    assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
+    assert f"{calibrated.q_hat:.4f}" in said
+
+
+@pytest.mark.parametrize("target", ["", "nan", "soon", "0.8"])
+def test_without_another_target_the_sets_are_the_run_s_own(log: Calls, target: str) -> None:
+    reader = log.desk.reader
+    under = laid(read_run(reader, KNOWNO), target)
+    own = outcomes_of(decisions(reader, [KNOWNO]), options_of(reader, KNOWNO))
+    assert under.own
+    assert [one.predicted for one in under.outcomes] == [one.predicted for one in own]
+    assert [one.help for one in under.outcomes] == [one.help for one in own]
+
+
+def test_more_is_asked_the_higher_the_target(log: Calls) -> None:
+    read = read_run(log.desk.reader, KNOWNO)
+    asked = [sum(one.help for one in laid(read, target).outcomes) for target in ("0.2", "0.5", "0.8", "0.95")]
+    assert asked == sorted(asked)
+    assert asked[0] < asked[-1]
+
+
+def test_a_calibration_run_has_a_threshold_and_no_sets(log: Calls) -> None:
+    answer = page(log, f"run={CALIBRATION}")
+    assert "nothing has a prediction set here" in words(answer)
+    assert list(answer["figures"]) == ["ambik-nonconformity"]
+    assert "data-go-on-change" in answer["html"]
+    assert "rk-set" not in page(log, f"run={CALIBRATION}&tab=dialogues")["html"]
+
+
+def test_plots_count_what_they_show(log: Calls) -> None:
+    figures = page(log, f"run={KNOWNO}")["figures"]
+    assert set(figures) == {"ambik-nonconformity", "ambik-sizes", "ambik-targets"}
+    assert sum(figures["ambik-nonconformity"]["data"][0]["y"]) == 20
+    assert sum(figures["ambik-sizes"]["data"][0]["y"]) == len(log.desk.reader.episodes(KNOWNO))
+    assert [line["name"] for line in figures["ambik-targets"]["data"]] == [
+        "asks",
+        "asks or acts as it should",
+        "Coverage" if False else strings("en")("research.ambik.plot.coverage"),
+    ]
+
+
+@pytest.mark.parametrize("run", [BINARY, PEOPLE])
+def test_without_a_threshold_there_is_no_slider(log: Calls, run: str) -> None:
+    assert "data-go-on-change" not in page(log, f"run={run}")["html"]
+
+
+def test_the_exchange_is_told_before_and_after(log: Calls) -> None:
+    found = summarise(log.desk.reader, KITCHEN).exchange
+    said = words(page(log, f"run={KITCHEN}"))
+    for name in ("right before", "right after"):
+        one = found[name]
+        assert one is not None
+        assert f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" in said
+
+
+def test_both_members_of_a_pair_stand_side_by_side(log: Calls) -> None:
+    (first, *_) = log.desk.reader.episodes(KNOWNO)
+    answer = page(log, f"run={KNOWNO}&tab=dialogues&episode={first.id}")
+    assert answer["html"].count('class="rk-options"') == 2
+    assert "<ins>" in answer["html"] or "<del>" in answer["html"]
+    decision = decisions(log.desk.reader, [KNOWNO])[0]
+    said = words(answer)
+    for text in decision.options.values():
+        assert text in said
+    assert "Prompt: generate" in said and "Written: generate" in said
+
+
+def test_sampled_answers_are_counted(log: Calls) -> None:
+    one = decisions(log.desk.reader, [LOFREE])[0]
+    said = words(page(log, f"run={LOFREE}&tab=dialogues&episode={one.episode_id}"))
+    for text, count in one.samples.items():
+        assert f"{text} × {count}" in said
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("asked=yes", "asked=no"), ("outcome=right", "outcome=wrong"), ("outcome=covered", "outcome=missed")],
+)
+def test_filters_part_the_decisions(log: Calls, first: str, second: str) -> None:
+    counts = [listed(page(log, f"run={KNOWNO}&tab=dialogues&{one}")) for one in (first, second)]
+    assert all(counts)
+    assert sum(counts) == len(log.desk.reader.episodes(KNOWNO))
+
+
+def test_types_and_words_part_them_too(log: Calls) -> None:
+    clear = page(log, f"run={KNOWNO}&tab=dialogues&type=unambiguous_direct")
+    assert listed(clear) == len(log.desk.reader.episodes(KNOWNO)) / 2
+    assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text=no-such-text")) == 0
+
+
+def test_a_strange_episode_is_told(log: Calls) -> None:
+    answer = log.page(
+        {"path": "/research", "query": f"run={KNOWNO}&tab=dialogues&episode=x", "language": "en"}
+    )
+    assert "no decision in an episode" in words(answer)
+
+
+def test_every_warning_is_known_in_both_languages() -> None:
+    told = (
+        *conformal.warnings(3, 0.1),
+        *conformal.warnings(10, 0),
+        *conformal.warnings(30, 0.2, without=20),
+        NO_PROMISE,
+    )
+    found = [warned(one) for one in told]
+    assert {one.name for one in found} == {"too_few", "target_of_one", "without", "wide", "no_promise"}
+    for one in found:
+        for language in ("en", "zh"):
+            assert strings(language)(f"research.ambik.run.warning.{one.name}", **one.fields)
+
+
+def test_annotators_are_sent_to_their_page(log: Calls) -> None:
+    assert f"/research/pairs?run={ANNOTATED}" in page(log, f"run={ANNOTATED}")["html"]

@@ -1,0 +1,145 @@
+"""A run of AmbiK as its pages need it: scored once, so that another target is laid on it in no time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.ambik.playing import Options
+from simulator.ambik.predicting import (
+    Prepared,
+    calibrate_prepared,
+    outcome_prepared,
+    prepared,
+    recalibrated,
+)
+from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.settings import Settings
+from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.trial_log import calibration_of, decisions, options_of
+from ui.research.ambient_run import Kept
+
+LEAST: Final = 0.05
+MOST: Final = 0.99
+"""Between what the slider moves; in hundredths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRead:
+    """What a run says, before any threshold.
+
+    Attributes:
+        options: of its episodes.
+        ready: its first decisions, scored; what was prompted and written is left out.
+        calibrated: the calibration it was played with; None if it had none.
+        calibrating: it is there to calibrate a method on: nothing has a set in it.
+        movable: whether the threshold can be taken again, at another target.
+    """
+
+    options: Options
+    ready: tuple[Prepared, ...]
+    calibrated: Calibrated | None
+    calibrating: bool
+    movable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """A target laid on a run.
+
+    Attributes:
+        target: 1 - epsilon.
+        own: whether that is the run's own.
+        settings: with it.
+        calibrated: the threshold; None where the method has none.
+        outcomes: sets and decisions; none in a calibration run.
+    """
+
+    target: float
+    own: bool
+    settings: Settings
+    calibrated: Calibrated | None
+    outcomes: tuple[Outcome, ...]
+
+
+def read_run(reader: LogReader, run: str) -> RunRead:
+    """Read and score a run.
+
+    Raises:
+        InputError: if its options or decisions cannot be read.
+    """
+    options = options_of(reader, run)
+    of = [_light(one) for one in decisions(reader, [run])]
+    ready = tuple(prepared(one, options.settings) for one in of)
+    calibrating = options.method in CONFORMAL and options.calibration is None
+    calibrated = calibration_of(reader, run)
+    if calibrating and ready:
+        calibrated = calibrate_prepared(ready, options.settings, run)
+    return RunRead(
+        options=options,
+        ready=ready,
+        calibrated=calibrated,
+        calibrating=calibrating,
+        movable=calibrated is not None and 0 < len(calibrated.nonconformities) == calibrated.n,
+    )
+
+
+def laid(read: RunRead, target: str = "") -> Laid:
+    """The run under a target; its own if `target` is none or cannot be laid on it."""
+    own = read.options.settings.target_success
+    wanted = _share(target) if read.movable else None
+    settings = (
+        read.options.settings if wanted is None else replace(read.options.settings, target_success=wanted)
+    )
+    calibrated = read.calibrated
+    if calibrated is not None and wanted is not None:
+        calibrated = recalibrated(calibrated, settings)
+    q_hat = math.inf if calibrated is None else calibrated.q_hat
+    sets = () if read.calibrating else tuple(outcome_prepared(one, q_hat, settings) for one in read.ready)
+    return Laid(
+        target=settings.target_success,
+        own=settings.target_success == own,
+        settings=settings,
+        calibrated=calibrated,
+        outcomes=sets,
+    )
+
+
+def kept_run(kept: Kept, run: str) -> RunRead:
+    """`read_run`, once for each state of the run."""
+    return kept.once("ambik", run, lambda: read_run(kept.reader, run))
+
+
+def runs_of(reader: LogReader, tasks: Sequence[str] = ("decide", "annotate")) -> tuple[Run, ...]:
+    """AmbiK's runs of these tasks that have begun, newest first."""
+    return tuple(
+        run
+        for run in reversed(reader.runs())
+        if run.benchmark == BENCHMARK and task_of_run(reader, run) in tasks
+    )
+
+
+def task_of_run(reader: LogReader, run: Run) -> str:
+    """What is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
+    for told in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
+        if isinstance(told, dict) and "task" in told:
+            return str(told["task"])
+    first = next(iter(reader.episodes(run.id)), None)
+    return "" if first is None else str(first.options.get("task", "decide"))
+
+
+def _light(decision: Decision) -> Decision:
+    return replace(decision, prompts=(), raw=())
+
+
+def _share(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return min(max(round(value, 2), LEAST), MOST) if math.isfinite(value) else None

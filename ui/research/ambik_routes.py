@@ -1,0 +1,93 @@
+"""What of AmbiK can be taken home: decisions line by line, annotated pairs, tables of asking."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+from fastapi import FastAPI, Query
+from fastapi.responses import JSONResponse, Response
+
+from logs import LogError, LogReader
+from simulator.ambik.log_lines import form_lines
+from simulator.ambik.pair_desk import cases
+from simulator.ambik.pair_export import export_cases
+from simulator.asking import askings
+from simulator.asking_command import plain, report, whole_table
+from simulator.errors import AskbackError
+from ui.research.address import RESEARCH
+from ui.research.ambibench_routes import attachment
+
+_JSON: Final = "application/json; charset=utf-8"
+_LINES: Final = "application/x-ndjson; charset=utf-8"
+_CSV: Final = "text/csv; charset=utf-8"
+_TEX: Final = "application/x-tex; charset=utf-8"
+
+
+def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
+    """Add them. They are no coroutines, so each runs in a thread."""
+
+    @app.get(f"{RESEARCH}/download/ambik/decisions.jsonl")
+    def lines(run: str) -> Response:
+        def make() -> bytes:
+            told = (json.dumps(one, ensure_ascii=False) for one in form_lines(reader, run))
+            return "".join(f"{line}\n" for line in told).encode()
+
+        return _answer(make, _LINES, f"{run}.decisions.jsonl")
+
+    @app.get(f"{RESEARCH}/download/ambik/pairs.csv")
+    def pairs(run: str) -> Response:
+        return _answer(lambda: _pairs(reader, run), _CSV, f"{run}.pairs.csv")
+
+    for name, (kind, make) in _ASKING.items():
+        app.get(f"{RESEARCH}/download/{name}")(_asking(reader, name, kind, make))
+
+
+Make = Callable[[LogReader, Sequence[str], bool], str]
+
+
+def _asking(reader: LogReader, name: str, kind: str, make: Make) -> Callable[..., Response]:
+    def download(runs: Annotated[list[str], Query()], by: str = "") -> Response:
+        return _answer(lambda: make(reader, runs, by in ("user", "both")).encode(), kind, name)
+
+    return download
+
+
+def _table(name: str, *, by_kind: bool = False) -> Make:
+    def make(reader: LogReader, runs: Sequence[str], users: bool) -> str:
+        made = report(askings(reader, runs), users=users)
+        table = whole_table("Asking back", made.by_kind if by_kind else made.rows)
+        return table.to_csv() if name == "csv" else table.to_latex()
+
+    return make
+
+
+def _json(reader: LogReader, runs: Sequence[str], users: bool) -> str:
+    return json.dumps(plain(report(askings(reader, runs), users=users)), ensure_ascii=False, indent=1)
+
+
+_ASKING: Final[dict[str, tuple[str, Make]]] = {
+    "asking.csv": (_CSV, _table("csv")),
+    "asking-by-kind.csv": (_CSV, _table("csv", by_kind=True)),
+    "asking.tex": (_TEX, _table("tex")),
+    "asking.json": (_JSON, _json),
+}
+
+
+def _pairs(reader: LogReader, run: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairs.csv"
+        export_cases(path, cases(reader, run))
+        return path.read_bytes()
+
+
+def _answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
+    try:
+        content = make()
+    except (AskbackError, LogError) as error:
+        return JSONResponse({"error": str(error)}, status_code=404)
+    headers = {**attachment(name), "Cache-Control": "no-store"}
+    return Response(content, media_type=kind, headers=headers)

@@ -1,0 +1,222 @@
+"""A run of AmbiK: what it was, what came of it under any target, and how far the promise was kept."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambik.calibration_report import NO_PROMISE, report_of
+from simulator.ambik.conformal import Range
+from simulator.ambik.coverage import CoverageReport
+from simulator.ambik.epsilon import epsilon_curve
+from simulator.ambik.measures import Measure, Measures, TypeMeasures, measures
+from simulator.ambik.playing import settings_option
+from simulator.ambik.summary import exchange_measures
+from simulator.ambik.terms import NAMES, TASK_TYPES
+from simulator.ambik.trial_log import decisions, exchanges
+from simulator.stats import Interval
+from ui.i18n import Strings
+from ui.research import ambik_plots as plots
+from ui.research.ambient_run import Kept
+from ui.research.ambik_decisions import decisions_page
+from ui.research.ambik_read import LEAST, MOST, Laid, RunRead, kept_run, laid, task_of_run
+from ui.research.desk import RunCard
+from ui.research.figures import Figure
+from ui.research.format import Cell, Scale, cell, number, scale
+from ui.research.view import Page, Visit
+
+SAID: Final = "research.ambik"
+MEASURES: Final[Mapping[str, Callable[[TypeMeasures], Measure]]] = {
+    "chr": lambda one: one.chr,
+    "hr": lambda one: one.hr,
+    "icr": lambda one: one.icr,
+    "ssc": lambda one: one.ssc,
+    "coverage": lambda one: one.coverage,
+    "set_size": lambda one: one.set_size,
+    "empty": lambda one: one.empty,
+}
+_SHARE: Final = scale((), fixed=(0.0, 1.0))
+_DIGITS: Final = 2
+_WARNINGS: Final = {
+    "target_of_one": re.compile(r"a target of 1 puts"),
+    "too_few": re.compile(r"(?P<n>\d+) calibration items are too few .* at least (?P<least>\d+) are needed"),
+    "without": re.compile(
+        r"(?P<without>\d+) of (?P<n>\d+) calibration items have no right .* the (?P<most>\d+) "
+    ),
+    "wide": re.compile(
+        r"with (?P<n>\d+) calibration items, coverage lies between (?P<low>\S+) and (?P<high>\S+) in .*"
+        r"about (?P<more>\d+) items"
+    ),
+}
+"""How `conformal.warnings` says what is wrong; the page says it in its own language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A measure of one type in the table.
+
+    Attributes:
+        left_out: why other tasks do not count -> how many.
+    """
+
+    cell: Cell | None
+    n: int
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A warning; `name` empty where only English words tell it."""
+
+    name: str
+    fields: Mapping[str, str]
+    words: str
+
+
+def ambik_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
+    """The tab that the address names."""
+    if task_of_run(kept.reader, card.run) == "annotate":
+        return visit.page("ambik_annotated", live=card.live, card=card, tab="scores", annotated=True)
+    read = kept_run(kept, card.run.id)
+    under = laid(read, visit.at.target)
+    if visit.at.tab == "dialogues":
+        return decisions_page(visit, card, kept.reader, read, under)
+    return _scores(visit, card, kept, read, under)
+
+
+def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid) -> Page:
+    t, run = visit.t, card.run.id
+    found = measures(under.outcomes, under.settings) if under.outcomes else None
+    report = report_of(under.calibrated, under.outcomes, under.settings) if under.calibrated else None
+    curve = kept.once("ambik.targets", run, lambda: _curve(kept.reader, read)) if read.movable else ()
+    figures = _figures(t, report, found, curve, under)
+    return visit.page(
+        "ambik_scores",
+        figures,
+        live=card.live,
+        card=card,
+        tab="scores",
+        read=read,
+        under=under,
+        least=LEAST,
+        most=MOST,
+        facts=facts(t, card, read),
+        columns=_columns(found) if found else (),
+        rows=_rows(found) if found else {},
+        tiles=_tiles(found) if found else {},
+        found=found,
+        report=report,
+        coverage=_told(report.coverage, _SHARE) if report else None,
+        span=span,
+        warnings=[warned(one) for one in report.warnings] if report else (),
+        exchange=_exchange(kept.reader, run, read),
+        statuses=_statuses(kept.reader, run),
+    )
+
+
+def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
+    """What the run was, by name of the fact."""
+    options, seats = read.options, card.seats
+    told = {
+        "method": NAMES[options.method] if options.method else "",
+        "robot": seats.get("robot", ""),
+        "chooser": options.chooser if options.method in ("knowno", "lap") else "",
+        "user": seats.get("user", "") if options.questions else "",
+        "context": t(f"{SAID}.context.{options.context}"),
+        "dialogue": t(f"{SAID}.dialogue.{options.dialogue}"),
+        "questions": str(options.questions),
+        "samples": str(options.samples) if options.method == "lofreecp" else "",
+        "data": str(card.run.config.get("data", options.data)),
+        "dataset": options.dataset,
+        "settings": ", ".join(
+            f"{name} = {value}" for name, value in settings_option(options.settings).items()
+        ),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def warned(words: str) -> Warned:
+    """A warning of the calibration, ready for either language."""
+    if words == NO_PROMISE:
+        return Warned("no_promise", {}, words)
+    for name, pattern in _WARNINGS.items():
+        if match := pattern.search(words):
+            return Warned(name, match.groupdict(), words)
+    return Warned("", {}, words)
+
+
+def span(ends: Range, digits: int = _DIGITS) -> str:
+    """A range as text."""
+    return f"{number(ends.low, digits)}–{number(ends.high, digits)}"
+
+
+def _curve(reader: LogReader, read: RunRead) -> Any:
+    assert read.calibrated is not None
+    if read.calibrating or not read.ready:
+        return ()
+    of = decisions(reader, [read.calibrated.run])
+    return epsilon_curve([one.decision for one in read.ready], of, read.options.settings)
+
+
+def _figures(
+    t: Strings, report: CoverageReport | None, found: Measures | None, curve: Any, under: Laid
+) -> tuple[Figure, ...]:
+    made = (
+        plots.nonconformities(t, report.nonconformities, report.q_hat) if report else None,
+        plots.sizes(t, found.sizes) if found else None,
+        plots.targets(t, curve, under.target) if curve else None,
+    )
+    return tuple(one for one in made if one is not None)
+
+
+def _columns(found: Measures) -> tuple[TypeMeasures, ...]:
+    return (found.overall, *found.types)
+
+
+def _rows(found: Measures) -> dict[str, list[Entry]]:
+    most = max([4, *found.sizes])
+    scales: Mapping[str, Scale] = {"set_size": scale((), fixed=(0.0, float(most)))}
+    return {
+        name: [
+            Entry(_told(one.interval, scales.get(name, _SHARE)), one.n, one.left_out)
+            for one in map(of, _columns(found))
+        ]
+        for name, of in MEASURES.items()
+    }
+
+
+def _tiles(found: Measures) -> dict[str, tuple[Cell, int]]:
+    told: Mapping[str, Interval | None] = {
+        "accuracy": found.accuracy.interval,
+        "ambdif": found.ambdif.interval,
+        "macro_chr": found.macro_chr if len(found.types) == len(TASK_TYPES) else None,
+    }
+    return {name: (cell(one, _SHARE, _DIGITS), one.n) for name, one in told.items() if one is not None}
+
+
+def _told(interval: Interval | None, on: Scale) -> Cell | None:
+    return None if interval is None else cell(interval, on, _DIGITS)
+
+
+def _exchange(reader: LogReader, run: str, read: RunRead) -> dict[str, tuple[Cell | None, int]]:
+    """Before and after what was answered, as it was played."""
+    if not read.options.questions:
+        return {}
+    found = exchange_measures(exchanges(reader, [run]))
+    most = max(1.0, *(one.high for one in found.values() if one is not None)) if found else 1.0
+    return {
+        name.replace(" ", "_"): (
+            _told(one, scale((), fixed=(0.0, most)) if name == "questions" else _SHARE),
+            one.n if one else 0,
+        )
+        for name, one in found.items()
+    }
+
+
+def _statuses(reader: LogReader, run: str) -> dict[str, int]:
+    endings: Sequence[Any] = tuple(reader.endings(run).values())
+    return dict(sorted(Counter(one.status for one in endings).items()))

@@ -1,0 +1,91 @@
+"""Who asks back, and when: runs of ClarQ-LLM, HandMeThat and AmbiK in one table and one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from simulator.asking import BENCHMARKS, Row, askings, rows
+from simulator.stats import Interval
+from ui.research.ambik_plots import who_asks
+from ui.research.desk import Desk, RunCard
+from ui.research.format import Cell, Scale, cell, scale
+from ui.research.view import Page, Visit
+
+BY: Final = ("robot", "kind", "user", "both")
+MEASURES: Final = (
+    *("when_needed", "when_not", "decided", "questions", "useful"),
+    *("right", "right_asking", "right_silent", "before", "after", "gain"),
+)
+COMMANDS: Final = (
+    "askback run ambik --questions 1",
+    "askback run handmethat --limit 20",
+    "askback run clarq --limit 4",
+)
+_SHARE: Final = scale((), fixed=(0.0, 1.0))
+_GAIN: Final = scale((), fixed=(-1.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run that can be compared."""
+
+    card: RunCard
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table.
+
+    Attributes:
+        cells: by measure; None where nothing is known.
+    """
+
+    row: Row
+    cells: dict[str, Cell | None]
+
+
+def asking_page(visit: Visit, desk: Desk) -> Page:
+    """Which runs, the table, and a plot for each room."""
+    at, reader = visit.at, desk.reader
+    cards = [card for card in desk.cards() if card.run.benchmark in BENCHMARKS]
+    choices = sorted((Choice(card, card.run.id in at.runs) for card in cards), key=lambda one: not one.chosen)
+    chosen = [one.card.run.id for one in choices if one.chosen]
+    found = askings(reader, chosen)
+    by = at.by if at.by in BY else BY[0]
+    table = rows(found.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
+    over_all = rows(found.askings, by_user=by in ("user", "both"))
+    rooms = [name for name in BENCHMARKS if any(one.benchmark == name for one in table)]
+    drawn = (who_asks(visit.t, name, [one for one in over_all if one.benchmark == name]) for name in rooms)
+    figures = tuple(one for one in drawn if one is not None)
+    return visit.page(
+        "asking",
+        figures,
+        choices=choices,
+        chosen=chosen,
+        by=by,
+        every_by=BY,
+        commands=COMMANDS,
+        groups=[(name, _lines([one for one in table if one.benchmark == name])) for name in rooms],
+        measures=[name for name in MEASURES if any(getattr(one, name) is not None for one in table)],
+        left_out=found.left_out,
+    )
+
+
+def _lines(some: Sequence[Row]) -> list[Line]:
+    known = [one.questions for one in some if one.questions is not None]
+    most = max([1.0, *(one.high for one in known)])
+    scales: dict[str, Scale] = {"questions": scale((), fixed=(0.0, most)), "gain": _GAIN}
+    return [
+        Line(
+            one,
+            {name: _cell(getattr(one, name), scales.get(name, _SHARE), name == "gain") for name in MEASURES},
+        )
+        for one in some
+    ]
+
+
+def _cell(interval: Interval | None, on: Scale, signed: bool) -> Cell | None:
+    return None if interval is None else cell(interval, on, 2, signed=signed)
