@@ -155,19 +155,19 @@ def load_logprobs(data: str | Path) -> tuple[Logprobs, ...]:
     return _once_each(path, reads, lambda one: one.item, LOGPROBS.title)
 
 
-@lru_cache
 def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
     """Drafts for annotators; they are built in, or a YAML file like the built-in one, or the same as JSON.
 
     Raises:
         InputError: if there is no such file, or an entry of it is faulty.
     """
-    path = FOLDER / "drafts.yaml" if data == BUILTIN else Path(data).expanduser()
-    if path.suffix.lower() in (".json", ".jsonl"):
-        return _once_each(
-            path, [read_records(path, read_draft_record, _draft_id, name="id")], _draft_id, "drafts"
-        )
-    return _entries(path, read_draft_record)
+    if data == BUILTIN:
+        return _builtin_drafts()
+    path = Path(data).expanduser()
+    if path.suffix.lower() not in (".json", ".jsonl"):
+        return _entries(path, read_draft_record)
+    read = read_records(path, read_draft_record, _draft_id, name="id")
+    return _once_each(path, [read], _draft_id, "drafts")
 
 
 @lru_cache
@@ -245,6 +245,11 @@ def _builtin_pair(row: Row) -> Pair:
     if row.one_of("part", PARTS) != part_of(pair):
         raise row.wrong("part", "does not fit take_amb, which rows for calibration have and others have not")
     return pair
+
+
+@lru_cache
+def _builtin_drafts() -> tuple[Draft, ...]:
+    return _entries(FOLDER / "drafts.yaml", read_draft_record)
 
 
 def _draft_id(draft: Draft) -> str:

@@ -21,7 +21,8 @@ _LABELS: Final[Mapping[str, str]] = {
     "plan": "(?:my |the |its |new )?plan|计划",
 }
 _LABEL: Final[Mapping[str, re.Pattern[str]]] = {
-    field: re.compile(rf"^\W*(?:{words})\W*[:：]\W*", re.I) for field, words in _LABELS.items()
+    field: re.compile(rf"^(?:\W*[0-9][.)])?\W*(?:{words})\W*[:：]\W*", re.I)
+    for field, words in _LABELS.items()
 }
 _STEP: Final = re.compile(
     r"^[\s*#_]*(?:[0-9]{1,3}\s*[.):、]|step\s+[0-9]{1,3}\s*[.:)]?|[-•*]\s)[\s*_]*", re.I
