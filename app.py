@@ -40,7 +40,9 @@ from simulator.ambient.train_nli_command import train_ambient_nli
 from simulator.ambik import assignment as ambik_studies
 from simulator.ambik import data_command as ambik_data
 from simulator.ambik.generate_command import generate_ambik
+from simulator.ambik.report_command import report_ambik
 from simulator.ambik.run_command import run_ambik
+from simulator.ambik.score_command import score_ambik
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.stats_command import stats_command as stats_ambik
 from simulator.asking_command import report_asking
@@ -86,6 +88,7 @@ _run.command("ambik")(run_ambik)
 _report.command("handmethat")(report_handmethat)
 _report.command("ambibench")(report_ambibench)
 _report.command("ambient")(report_ambient)
+_report.command("ambik")(report_ambik)
 _report.command("asking")(report_asking)
 _import.command("clarq-results")(import_results_command)
 _import.command("ambient-results")(import_ambient)
@@ -107,6 +110,7 @@ cli.add_typer(_run, name="run")
 score_app.command("ambient")(score_ambient)
 score_app.command("ambient-nli")(score_ambient_nli)
 score_app.command("ambient-claims")(score_ambient_claims)
+score_app.command("ambik")(score_ambik)
 cli.add_typer(score_app, name="score")
 cli.add_typer(_report, name="report")
 cli.add_typer(study_app, name="study")

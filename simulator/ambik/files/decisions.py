@@ -21,7 +21,6 @@ from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.rows import read_item
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.ambik.terms import (
-    AMBIGUITIES,
     CONFORMAL,
     CONTEXTS,
     DIALOGUES,
@@ -152,7 +151,7 @@ def _line(row: Row, file: Path) -> DecisionLine:
     method = row.one_of("method", ROBOTS)
     item, known = _item(row)
     run = _text(row, "run_id") or file.stem
-    threshold = _threshold(row, run)
+    threshold = _threshold(row)
     part = _part(row, item)
     unset = method in CONFORMAL and threshold is None and not row.get("prediction_set")
     return DecisionLine(
@@ -196,7 +195,7 @@ def _item(row: Row) -> tuple[DecideItem, bool]:
     if (kind == "unambiguous_direct") != (member == "clear"):
         raise row.wrong("type", f"is {kind}, which a task that is {member} cannot be")
     # Of a clear task nothing is told by its pair's type.
-    ambiguity = cast(Ambiguity, kind if kind in AMBIGUITIES else "preferences")
+    ambiguity: Ambiguity = kind if kind != "unambiguous_direct" else "preferences"
     return PairItem(pair=_stand_in(id, ambiguity), member=member, part=part), False
 
 
@@ -314,7 +313,7 @@ _FIELDS: Final[Mapping[str, Any]] = {
 }
 
 
-def _threshold(row: Row, run: str) -> Calibrated | None:
+def _threshold(row: Row) -> Calibrated | None:
     if row.get("q_hat") is None:
         return None
     return Calibrated(
@@ -322,7 +321,7 @@ def _threshold(row: Row, run: str) -> Calibrated | None:
         n=row.whole("n_calibration"),
         epsilon=row.number("epsilon"),
         rank=row.whole("rank"),
-        run=run,
+        run=_text(row, "calibration_run"),
     )
 
 

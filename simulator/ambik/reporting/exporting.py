@@ -12,7 +12,7 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
-from simulator.ambik.playing import ROBOT, USER, settings_option
+from simulator.ambik.playing import ROBOT, USER
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.section import safe, write_text
 from simulator.ambik.rows import item_from_row, item_record
@@ -49,6 +49,7 @@ def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
         }
         if line.get("method"):
             more |= {
+                "calibration_run": options.calibration.run if options.calibration else "",
                 "part": "calibration" if calibrates else "test",
                 "draws": drawn.get((episode.id, line["turn"])),
                 "questions": episode.options.get("questions", 0),
@@ -95,10 +96,11 @@ def export_runs(
         InputError: if a file cannot be written.
     """
     written = []
-    for run in dict.fromkeys(runs) if reader is not None else ():
-        path = folder / f"{safe(run)}.jsonl"
-        write_run_lines(path, reader, [run])
-        written.append(path)
+    if reader is not None:
+        for run in dict.fromkeys(runs):
+            path = folder / f"{safe(run)}.jsonl"
+            write_run_lines(path, reader, [run])
+            written.append(path)
     if results:
         written.append(write_text(folder / "results.csv", results_csv(results)))
     return written
@@ -126,8 +128,3 @@ def results_csv(results: Sequence[Result]) -> str:
             ]
         )
     return out.getvalue()
-
-
-def settings_of(result: Result) -> dict[str, Any]:
-    """The settings that differ from the default."""
-    return settings_option(result.settings)

@@ -176,7 +176,7 @@ def _over(
     if not known:
         return None
     x, values = [one for one, _ in known], [found for _, found in known]
-    return Line(name, x, *([each[place] for each in values] for place in range(3)))
+    return _line(name, x, values)
 
 
 def _against(name: str, points: Sequence[EpsilonPoint]) -> Line | None:
@@ -188,7 +188,12 @@ def _against(name: str, points: Sequence[EpsilonPoint]) -> Line | None:
     if not by_rate:
         return None
     x = sorted(by_rate)
-    return Line(name, x, *([by_rate[one][place] for one in x] for place in range(3)))
+    return _line(name, x, [by_rate[one] for one in x])
+
+
+def _line(name: str, x: Sequence[float], values: Sequence[tuple[float, float, float]]) -> Line:
+    """A curve through values with the ends of their intervals."""
+    return Line(name, x, [one[0] for one in values], [one[1] for one in values], [one[2] for one in values])
 
 
 def _panel(title: str, x: str, y: str, lines: Sequence[Line | None]) -> Panel | None:
@@ -220,7 +225,7 @@ def _bars(found: Sequence[tuple[Result, Measure]]) -> list[Bars]:
 
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:
     """Counts in bins, those up to the threshold and those above it each in its own series."""
-    digits = 2 if edges[-1] - edges[0] > 0.5 else 4
+    digits = 2 if edges[-1] - edges[0] > 0.3 else 3
     bins = len(edges) - 1
     names = [f"{edge:.{digits}f}" for edge in edges[:-1]]
     if len(set(names)) < bins:

@@ -33,7 +33,7 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
         balance: list[list[Cell]] = [
             [member, *counts.values(), sum(counts.values())] for member, counts in found.balance.items()
         ]
-        heads = ["used as", *(Column(kind, 0) for kind in AMBIGUITIES), Column("all", 0)]
+        heads: list[Column | str] = ["used as", *(Column(kind, 0) for kind in AMBIGUITIES), Column("all", 0)]
         tables["balance"] = Table(heads, balance, "Calibration: which member is used")
     return Section(
         kind="pairs",
@@ -57,7 +57,8 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
 
 def _checks(loaded: Loaded) -> Mapping[str, Any]:
     """What spec 2.1 tells of the published files, by its names."""
-    found, told = statistics(loaded.pairs), {}
+    found = statistics(loaded.pairs)
+    told: dict[str, Any] = {}
     if found.pairs == RELEASED and all(one.version == "paper" for one in loaded.report.files):
         told["B1.types_500"] = {kind: 100 * found.types[kind] / found.pairs for kind in AMBIGUITIES}
     if found.balance:

@@ -7,7 +7,7 @@ settings on which a threshold rests are others, it is taken anew from the calibr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -23,6 +23,11 @@ from simulator.errors import InputError
 
 PEOPLE: Final = "people"
 BUILT_IN: Final = "built in"
+_NAMED: Final[Mapping[str, str]] = {
+    **{str(method): name for method, name in NAMES.items()},
+    "offline": BUILT_IN,
+    "person": PEOPLE,
+}
 _ORDER: Final = (*METHODS, "offline", "person")
 _CLOSE: Final = 1e-9
 
@@ -64,13 +69,18 @@ class Group:
     @property
     def method_name(self) -> str:
         """The method as the paper writes it."""
-        return {**NAMES, "offline": BUILT_IN, "person": PEOPLE}[self.method]  # type: ignore[dict-item]
+        return _NAMED[self.method]
 
     @property
     def conditions(self) -> str:
         """What is not as in the paper's main runs; empty if nothing is."""
-        told = ["action only"] if self.context == "action_only" else []
-        return ", ".join([*told, *(["clarified"] if self.dialogue == "after" else [])])
+        told = {
+            "action only": self.context == "action_only",
+            "clarified": self.dialogue == "after",
+            "answered": bool(self.exchanges),
+            "scenarios": self.dataset == "knowno",
+        }
+        return ", ".join(name for name, holds in told.items() if holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,24 +107,20 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     for run, some in by_run.items():
         firsts = _first(some)
         talks = _exchanges(some)
-        for (method, robot, context, _), made in grouped(one.decision for one in firsts).items():
-            fit = [
-                one.decision
-                for one in calibrating
-                if (one.decision.method, robot_of(one.decision), one.decision.context)
-                == (method, robot, context)
-            ]
-            used |= {one.episode_id for one in fit}
+        for (method, *_), made in grouped(one.decision for one in firsts).items():
             mine = {one.episode_id for one in made}
             of = [one for one in firsts if one.decision.episode_id in mine]
+            threshold = _threshold(of)
+            fit = _fitting(calibrating, made[0], threshold) if method in CONFORMAL else []
+            used |= {one.episode_id for one in fit}
             options = Options(settings=of[0].settings)
             found.groups.append(
                 _group(
                     run,
                     made,
                     version=of[0].version,
-                    calibration=fit if method in CONFORMAL else (),
-                    logged=_threshold(of),
+                    calibration=fit,
+                    logged=threshold,
                     options=options,
                     talks=talks,
                 )
@@ -133,6 +129,30 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
     if spare := sum(one.decision.episode_id not in used for one in calibrating):
         found.remarks.append(f"{spare} calibration rows are of no method, robot and context that was tested")
     return found
+
+
+def _fitting(
+    calibrating: Sequence[DecisionLine], tested: Decision, threshold: Calibrated | None
+) -> list[Decision]:
+    """Calibration decisions of the same method, robot, context and kind of task, of the run that is named.
+
+    Raises:
+        InputError: if they are of several runs, and it is not said of which the threshold was taken.
+    """
+    same = [one.decision for one in calibrating if _fits(one.decision, tested)]
+    named = [one for one in same if threshold is not None and one.run == threshold.run]
+    fit = named or same
+    runs = dict.fromkeys(one.run for one in fit)
+    if len({one.item.id for one in fit}) < len(fit):
+        raise InputError(
+            f"{tested.run}: the same tasks are calibrated on several times ({', '.join(runs)}), and the "
+            "lines do not say which run the threshold is of; give the calibration rows of one"
+        )
+    return fit
+
+
+def _fits(one: Decision, tested: Decision) -> bool:
+    return (*_key(one)[:3], type(one.item)) == (*_key(tested)[:3], type(tested.item))
 
 
 def _first(lines: Iterable[DecisionLine]) -> list[DecisionLine]:

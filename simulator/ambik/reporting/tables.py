@@ -34,7 +34,7 @@ def table_3(results: Sequence[Result]) -> Section | None:
         [*_names(one), one.measures.ambdif.interval, one.measures.ambdif.n, *_beside(printed, one)]
         for one in some
     ]
-    heads = (*_HEAD, "AmbDif", Column("pairs", 0), *(_models() if printed else ()))
+    heads: tuple[Column | str, ...] = (*_HEAD, "AmbDif", Column("pairs", 0), *(_models() if printed else ()))
     remarks = [
         f"{one.label}: {sum(one.measures.ambdif.left_out.values())} tasks without the other member left out"
         for one in some
@@ -77,7 +77,13 @@ def table_6(results: Sequence[Result]) -> Section | None:
             "reference_usable": False,
         }
     counts = (Column("n", 0), Column("rank", 0), Column("without", 0))
-    heads = (*_HEAD, "q-hat", *counts, Column("CP value", 2), *(_models() if printed else ()))
+    heads: tuple[Column | str, ...] = (
+        *_HEAD,
+        "q-hat",
+        *counts,
+        Column("CP value", 2),
+        *(_models() if printed else ()),
+    )
     title = "Table 6: thresholds; the published code's CP value is not usable as one"
     remarks = [
         "CP value: the upper quantile of the scores of all right options, as the published code takes it. It "
