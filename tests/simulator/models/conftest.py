@@ -1,10 +1,12 @@
 """A server on 127.0.0.1 that speaks both dialects and can fail in every way; fakes at the backend seam."""
 
 import json
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ import pytest
 from simulator.models import Capabilities, Completion, Identity, Message, Request
 from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.openai_backend import OpenAIModel
+
+sys.path.insert(0, str(Path(__file__).parent))  # tiny_models
 
 Behaviour = Callable[["Handler"], None]
 

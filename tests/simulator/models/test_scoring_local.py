@@ -6,35 +6,20 @@ import json
 import os
 import shutil
 import threading
-from dataclasses import replace
 
 import pytest
+from tiny_models import LINES, bart, gpt2, llama, needs_local, text_of, tokenizer
 
 from simulator.errors import InputError
 from simulator.models import BadRequest, Message, ModelOptions, Request, ScoreRequest, Unsupported, load_model
 from simulator.models.forward import Row, batches, look
 from simulator.models.weights import quiet
 
-MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"no {' and '.join(MISSING)} here: pip install 'askback[local]'"
-)
+pytestmark = needs_local
 needs_peft = pytest.mark.skipif(
     importlib.util.find_spec("peft") is None, reason="no peft here: pip install 'askback[local]'"
 )
-LINES = ["The duck is in the pond.", "The pope is in the house.", "The mountain lion is in the film studio."]
 CLOSE = pytest.approx
-
-
-def text_of(count, *, start=0, layout="\n>{}"):
-    """A prompt of `count` examples and the offsets of its labels."""
-    text, offsets = "Output 'X' or 'Y'.", []
-    for number in range(start, start + count):
-        before, after = layout.split("{}")
-        text += f"\n{LINES[number % 3]}{before}"
-        offsets.append(len(text))
-        text += "XY"[number % 2] + after
-    return text, tuple(offsets)
 
 
 def request_of(count, top=5, **fields):
@@ -42,67 +27,14 @@ def request_of(count, top=5, **fields):
     return ScoreRequest(text=text, offsets=offsets, top=top)
 
 
-def tokenizer():
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=330,
-        special_tokens=["<s>"],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    made.train_from_iterator([text_of(6)[0], text_of(6, layout="\nA: {}")[0]] * 9, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="<s>", pad_token="<s>")
+def words():
+    return tokenizer([text_of(6)[0], text_of(6, layout="\nA: {}")[0]] * 9)
 
 
 def saved(path, model):
     model.save_pretrained(path)
-    tokenizer().save_pretrained(path)
+    words().save_pretrained(path)
     return path
-
-
-def llama():
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3,
-        bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    return LlamaForCausalLM(config)
-
-
-def gpt2():
-    import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    torch.manual_seed(0)
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=400, n_positions=512, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3,
-            bos_token_id=0, eos_token_id=0,
-        )
-    )  # fmt: skip
-
-
-def bart():
-    import torch
-    from transformers import BartConfig, BartForConditionalGeneration
-
-    torch.manual_seed(0)
-    config = BartConfig(
-        vocab_size=400, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=512,
-        init_std=0.3, pad_token_id=0, bos_token_id=0, eos_token_id=0, decoder_start_token_id=0,
-        forced_eos_token_id=None,
-    )  # fmt: skip
-    return BartForConditionalGeneration(config)
 
 
 MAKERS = {"llama": llama, "gpt2": gpt2, "bart": bart}
@@ -490,49 +422,3 @@ async def test_a_hundred_continuations_are_a_few_passes(loaded, monkeypatch):
         assert [each.logprob for each in one.likelihoods] == CLOSE(
             [each.logprob for each in other.likelihoods], abs=1e-3
         )
-
-
-@pytest.mark.parametrize("name", MAKERS)
-async def test_samples_are_drawn_together_and_by_their_seed(loaded, name):
-    model = loaded(name)
-
-    def request(**fields):
-        given = {"samples": 6, "seed": 3, "temperature": 1.0, "max_tokens": 8, "plain": True, **fields}
-        return Request(messages=(Message("user", "The duck"),), **given)
-
-    answer = await model.complete(request())
-    assert len(answer.samples) == 6
-    assert answer.text == answer.samples[0]
-    assert len(set(answer.samples)) > 3
-    again = await model.complete(request())
-    assert again.samples == answer.samples
-    assert (await model.complete(request(seed=4))).samples != answer.samples
-    stopped = await model.complete(request(stop=("e", "a", " ")))
-    assert all(not set(each) & {"e", "a", " "} for each in stopped.samples)
-    assert (await model.complete(request(samples=1))).samples == ()
-
-
-async def test_samples_follow_the_models_distribution(loaded, folders):
-    """Those that are over leave the batch; what is left goes on as if nothing had happened."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    words = AutoTokenizer.from_pretrained(folders["llama"])
-    model = AutoModelForCausalLM.from_pretrained(folders["llama"]).eval()
-    request = Request(
-        messages=(Message("user", "The duck"),), plain=True, temperature=1.0, max_tokens=5, seed=1,
-        samples=400, stop=("e",),
-    )  # fmt: skip
-    answer = await loaded("llama").complete(request)
-    assert len(answer.samples) == 400
-    read = words("The duck", return_tensors="pt")["input_ids"]
-    with torch.inference_mode():
-        shares = torch.softmax(model(read).logits[0, -1], -1)
-    first = [words(text)["input_ids"][0] if text else None for text in answer.samples]
-    best = int(shares.argmax())
-    drawn = sum(token == best for token in first) / 400
-    assert drawn == CLOSE(shares[best].item(), abs=0.1)
-    # Greedy in effect: every sample is what the model writes word by word.
-    narrow = await loaded("llama").complete(replace(request, top_p=1e-6, samples=3, stop=()))
-    alone = await loaded("llama").complete(replace(request, temperature=0.0, samples=1, stop=()))
-    assert set(narrow.samples) == {alone.text}

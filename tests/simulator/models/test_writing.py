@@ -1,18 +1,15 @@
 """Answers of models in this process: heads that are shared, several at a time; tiny models made here."""
 
 import asyncio
-import importlib.util
 from dataclasses import replace
 
 import pytest
+from tiny_models import gpt2, llama, mistral, needs_local, tokenizer
 
 from simulator.models import BadRequest, Message, ModelOptions, Request, load_model
 from simulator.models.heads import Heads, size_of
 
-MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"no {' and '.join(MISSING)} here: pip install 'askback[local]'"
-)
+pytestmark = needs_local
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<s>{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -29,59 +26,9 @@ ITEMS = ["the lion", "a duck?", "the film studio of the mountain lion, or the ho
 CLOSE = pytest.approx
 
 
-def tokenizer(template=TEMPLATE):
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=330,
-        special_tokens=["<s>", "<system>", "<user>", "<assistant>"],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    made.train_from_iterator([*HEADS, *ITEMS] * 3, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="<s>", pad_token="<s>")
-    fast.chat_template = template
-    return fast
-
-
-def llama(**fields):
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3,
-            bos_token_id=0, eos_token_id=0, **fields,
-        )
-    )  # fmt: skip
-
-
-def gpt2():
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=400, n_positions=512, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3,
-            bos_token_id=0, eos_token_id=0,
-        )
-    )  # fmt: skip
-
-
-def mistral():
-    """Looks at the last tokens only."""
-    from transformers import MistralConfig, MistralForCausalLM
-
-    return MistralForCausalLM(
-        MistralConfig(
-            vocab_size=400, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3, sliding_window=16,
-            bos_token_id=0, eos_token_id=0,
-        )
-    )  # fmt: skip
+def vocabulary(template=TEMPLATE):
+    special = ("<s>", "<system>", "<user>", "<assistant>")
+    return tokenizer([*HEADS, *ITEMS] * 3, special=special, template=template)
 
 
 MAKERS = {"llama": llama, "gpt2": gpt2, "mistral": mistral}
@@ -96,7 +43,7 @@ def folders(tmp_path_factory):
         made[name] = tmp_path_factory.mktemp(name)
         torch.manual_seed(0)
         make().save_pretrained(made[name])
-        tokenizer().save_pretrained(made[name])
+        vocabulary().save_pretrained(made[name])
     return made
 
 
@@ -178,7 +125,7 @@ async def test_a_head_that_the_template_changes_is_not_shared(loaded, folders, t
     import shutil
 
     path = shutil.copytree(folders["llama"], tmp_path / "m")
-    tokenizer(template).save_pretrained(path)
+    vocabulary(template).save_pretrained(path)
     model = loaded(path)
     fields = {"shared": 1, "top_logprobs": 3}
     request = asked(1, **fields)
