@@ -14,7 +14,9 @@ from simulator.ambik.merging import merge
 from simulator.errors import InputError
 from trees.faults import Fault
 
-KIND: Final = "AmbiK's pairs, KnowNo scenarios and runs (.csv, .json or .jsonl, told by their columns)"
+KIND: Final = (
+    "AmbiK's pairs, drafts, KnowNo scenarios and runs (.csv, .json or .jsonl, told by their columns)"
+)
 
 
 def find_files(path: Path) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 import yaml
 
 from simulator import datasets
-from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.files.drafts import read_drafts
 from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
 from simulator.ambik.files.knowno import read_knowno
 from simulator.ambik.files.logprobs import Logprobs, read_logprobs
@@ -166,8 +166,9 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
     path = Path(data).expanduser()
     if path.suffix.lower() not in (".json", ".jsonl"):
         return _entries(path, read_draft_record)
-    read = read_records(path, read_draft_record, _draft_id, name="id")
-    return _once_each(path, [read], _draft_id, "drafts")
+    found = read_drafts(path)
+    refuse(found.faults)
+    return found.rows
 
 
 @lru_cache
@@ -250,10 +251,6 @@ def _builtin_pair(row: Row) -> Pair:
 @lru_cache
 def _builtin_drafts() -> tuple[Draft, ...]:
     return _entries(FOLDER / "drafts.yaml", read_draft_record)
-
-
-def _draft_id(draft: Draft) -> str:
-    return draft.id
 
 
 def _once_each(path: Path, reads: list[Read[T]], key: Callable[[T], str], title: str) -> tuple[T, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from simulator.ambik.files.decisions import is_decision, read_decisions
+from simulator.ambik.files.drafts import is_draft, read_drafts
 from simulator.ambik.files.knowno import is_knowno, read_knowno
 from simulator.ambik.files.logprobs import is_logprobs, read_logprobs
 from simulator.ambik.files.metric_cases import is_metric_case, read_metric_cases
@@ -66,7 +67,8 @@ RESULT_TABLE: Final = Kind(
     name="result_table", title="results of methods", read=read_result_table, columns=is_result_table
 )
 DECISIONS: Final = Kind(name="decisions", title="logs of decisions", read=read_decisions, record=is_decision)
-KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE, DECISIONS)
+DRAFTS: Final = Kind(name="drafts", title="drafts of pairs", read=read_drafts, record=is_draft)
+KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_TABLE, DECISIONS, DRAFTS)
 """A file is of the first that fits."""
 
 

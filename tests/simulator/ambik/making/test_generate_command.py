@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator import studies
-from simulator.ambik import assignment, generate_command
+from simulator.ambik import assignment, checking, generate_command
 from simulator.ambik.data import load_drafts
 from simulator.ambik.making.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
@@ -175,6 +175,17 @@ def test_every_call_is_in_the_log(run):
         purposes = [call.purpose for call in reader.model_calls()]
     assert len(purposes) == 12 and set(map(type, purposes)) == {str}
     assert {name.rpartition(".")[0] for name in purposes} == {"ambik"}
+
+
+def test_the_files_can_be_checked(run):
+    assert run("--scenes", 3, "--out", "new").exit_code == 0
+    files = checking.find_files(Path("new"))
+    assert [file.name for file in files] == ["drafts.jsonl"] and checking.check_files(files) == ()
+    rows = lines("new/drafts.jsonl")
+    rows[1]["clear"] = ""
+    Path("new/drafts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [*rows, rows[0]]))
+    faults = checking.check_files(files)
+    assert [(fault.line, fault.task) for fault in faults] == [(2, "s0-0002"), (4, "s0-0001")]
 
 
 @pytest.mark.parametrize("text", ["", '{"id": "a"}\n', "[1]\n"])
