@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Final
 
 import typer
@@ -16,7 +17,15 @@ from rich.table import Table
 from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambik.making.drafting import Asker, Decoding, Made, NotAsked, about, make
+from simulator.ambik.making.drafting import (
+    Asker,
+    Decoding,
+    Made,
+    NotAsked,
+    about,
+    first_open,
+    make,
+)
 from simulator.ambik.making.handover import hand_over, write_scenes
 from simulator.ambik.making.scenes import Scene, draw_scenes
 from simulator.ambik.pair_rules import ORDER
@@ -38,6 +47,7 @@ ANSWERS: Final = "answers.jsonl"
 _USUAL: Final = Decoding()
 _DIFFERS: Final = "model, server, seed, language or decoding"
 _NAMED: Final = 5
+_SHOWN: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +86,7 @@ def generate_ambik(
     console = Console()
     drawn = draw_scenes(scenes, seed)
     if model is None:
-        _say(console, f"{len(drawn)} scenes are in {write_scenes(drawn, out)}.")
+        _say(console, f"Scenes: {len(drawn)}, in {write_scenes(drawn, out)}.")
         return
     path = log or default_path()
     drafting = _Drafting(
@@ -147,9 +157,14 @@ def _finish(made: Sequence[Made], drafting: _Drafting, out: Path, console: Conso
     handed = hand_over(made, out, model=drafting.model, seed=drafting.decoding.seed)
     unfit = [one for scene in made for one in scene.dropped]
     for one in [one for one in unfit if one.names][:_NAMED]:
-        _say(console, f"{one.scene}: names what is not there ({', '.join(one.names)}): {one.task}")
+        _say(
+            console,
+            f"{one.scene}: names what is not there ({', '.join(one.names)}): {shorten(one.task, _SHOWN)}",
+        )
     if unfit:
-        _say(console, f"All {len(unfit)} tasks that were dropped are in {handed.dropped}, with the reason.")
+        _say(
+            console, f"Tasks that were dropped: {len(unfit)}; they are in {handed.dropped}, with the reason."
+        )
     if handed.drafts is None or handed.study is None:
         _say(
             console,
@@ -160,7 +175,7 @@ def _finish(made: Sequence[Made], drafting: _Drafting, out: Path, console: Conso
     drafts = sum(one.draft is not None for one in made)
     _say(
         console,
-        f"{drafts} drafts are in {handed.drafts}; {handed.study} is a study for annotators: look at it, then "
+        f"Drafts: {drafts}, in {handed.drafts}; {handed.study} is a study for annotators: look at it, then "
         f"`askback app --study {handed.study}`.",
     )
 
@@ -178,6 +193,10 @@ def _table(made: Sequence[Made]) -> Table:
         *(
             (f"with a candidate: {kind}", sum(kind in draft.candidates for _, draft in drafts))
             for kind in ORDER
+        ),
+        (
+            "whose candidates all repeat the task",
+            sum(first_open(draft.clear, draft.candidates) is None for _, draft in drafts),
         ),
         ("with a plan", sum(bool(draft.plan) for _, draft in drafts)),
         ("whose plan names what is not there", sum(bool(one.plan_names) for one, _ in drafts)),

@@ -7,7 +7,7 @@ the first in the order in which annotators look at them that differs from the cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
@@ -204,7 +204,7 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, 
     )
 
 
-def first_open(task: str, candidates: dict[Ambiguity, Candidate]) -> Ambiguity | None:
+def first_open(task: str, candidates: Mapping[Ambiguity, Candidate]) -> Ambiguity | None:
     """The type of the first candidate, as annotators look at them, whose words are not the clear task's."""
     return next(
         (kind for kind in ORDER if kind in candidates and folded(candidates[kind].task) != folded(task)), None

@@ -62,6 +62,7 @@ def test_from_scenes_to_a_study(run):
     assert done.exit_code == 0, done.output
     found = counts(done.output)
     assert (found["scenes"], found["tasks asked for"], found["drafts"]) == (4, 4, 4)
+    assert found["whose candidates all repeat the task"] == 0
     assert [found[f"with a candidate: {kind}"] for kind in AMBIGUITIES] == [4, 4, 4]
     assert found["with the plan of: safety"] == 4 and found["whose plans part"] == 4
     drafts = load_drafts("new/drafts.jsonl")
@@ -108,6 +109,18 @@ def scene_ids(scenes):
         return [one.id for one in scenes if one.words in request.messages[-1].content]
 
     return ids
+
+
+def test_candidates_that_only_repeat_the_task_are_told(run, fitting):
+    said = dict.fromkeys(AMBIGUITIES, lambda request: f"Task: {clear(request)}\nQuestion: What?\nAnswer: It.")
+    done = run("--scenes", 3, "--out", "new", script=type(fitting)({**fitting.said, **said}))
+    found = counts(done.output)
+    assert (found["drafts"], found["whose candidates all repeat the task"]) == (3, 3)
+    assert found["whose plans part"] == 0
+
+
+def clear(request):
+    return request.messages[-1].content.rpartition("Clear task: ")[2]
 
 
 def test_nothing_left_is_a_failure_and_leaves_no_old_study(run, fitting):
