@@ -24,7 +24,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from random import Random
 from time import monotonic
@@ -40,7 +39,7 @@ from simulator.ambik.moves import annotated, answered, decided_by, fronted
 from simulator.ambik.players.knows import AnnotatorKnows, RobotKnows, UserKnows
 from simulator.ambik.playing import ANNOTATOR, NO, ROBOT, USER, Kind, Options, blinded, seats_of
 from simulator.errors import SeatError
-from simulator.runner.turns import make_turn, state_after
+from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 
@@ -120,9 +119,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
     """The state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
     said = [_line(turn.seat, turn.payload, turn.text) for turn in logged]
-    # A person takes their time between two invocations; it runs from the turn before.
-    age = _seconds_since(logged[-1].created_at) if logged else 0.0
-    return State(said=said, since=monotonic() - age)
+    return State(said=said, since=due_since(logged))
 
 
 def due(table: Table, state: State) -> Due | None:
@@ -306,7 +303,3 @@ async def _moved(table: Table, state: State, seat: str) -> Command[Place]:
     turn, update = take(table, now, seat, reply)
     await table.record(turn)
     return Command(update=update, goto=_next(table, state_after(now, update)))
-
-
-def _seconds_since(written: str) -> float:
-    return max((datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds(), 0.0)

@@ -21,7 +21,6 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from time import monotonic
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypedDict, TypeVar, get_args
 
@@ -33,7 +32,7 @@ from logs.rows import Turn
 from simulator.errors import SeatError
 from simulator.runner.graph_room import GraphRoom, Take
 from simulator.runner.rooms import Live
-from simulator.runner.turns import make_turn, state_after
+from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Reply, Seat, View
 from simulator.seeds import derive_seed
 
@@ -132,9 +131,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
     """The state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
     said = [[turn.payload["kind"], turn.text] for turn in logged]
-    # A person takes their time between two invocations; it runs from the turn before.
-    age = _seconds_since(logged[-1].created_at) if logged else 0.0
-    return State(said=said, since=monotonic() - age)
+    return State(said=said, since=due_since(logged))
 
 
 def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
@@ -277,7 +274,3 @@ async def _answer(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Com
     turn, update = seat_turn(table, due, reply)
     await table.record(turn)
     return Command(update=update, goto=_next(table, state_after(due, update)))
-
-
-def _seconds_since(written: str) -> float:
-    return max((datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds(), 0.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeVar, cast
 
@@ -45,6 +46,17 @@ def make_turn(
         key=reply.key,
         seconds=round(seconds, 4),
     )
+
+
+def due_since(turns: Sequence[Turn]) -> float:
+    """When whoever is due became so (seconds, monotonic), of an episode rebuilt from its `turns`.
+
+    A person takes their time between two calls of the program; it runs from the turn before.
+    """
+    if not turns:
+        return monotonic()
+    age = (datetime.now(UTC) - datetime.fromisoformat(turns[-1].created_at)).total_seconds()
+    return monotonic() - max(age, 0.0)
 
 
 def state_after(state: StateT, update: Mapping[str, Any]) -> StateT:
