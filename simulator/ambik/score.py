@@ -12,7 +12,8 @@ right_before   what it did or would have done at first realises the intent; null
 right_after    what it did in the end does; null if it ended with a question
 ============== ==========================================================================================
 
-The task annotate has ``deleted`` (the row was thrown away) and ``problems`` (how many rules the form breaks).
+The task annotate has ``deleted`` (the row was thrown away) and ``problems`` (how many rules the form breaks;
+hints are not counted).
 While a method is being calibrated there are no sets: only ``right_before``.
 """
 
@@ -102,7 +103,8 @@ def _annotated(turns: Sequence[Turn]) -> Values:
     for turn in turns:
         if turn.payload.get("kind") == "annotate":
             deleted = bool(turn.payload["form"]["delete"])
-            return {"deleted": float(deleted), "problems": float(len(turn.payload["problems"]))}
+            broken = sum(one["level"] == "error" for one in turn.payload["problems"])
+            return {"deleted": float(deleted), "problems": float(broken)}
     return {}
 
 
