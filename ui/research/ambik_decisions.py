@@ -236,13 +236,9 @@ def option_rows(one: Entry) -> tuple[OptionRow, ...]:
     decision, predicted = one.decision, one.outcome.predicted if one.outcome else ()
     scored = {each.letter or each.text: each for each in one.ready.scored}
     if decision.method not in CONFORMAL:
+        right = {key: each.acceptable for key, each in scored.items()}
         offered = dict.fromkeys([*one.item.options, *scored]) if decision.chosen is not None else scored
-        return tuple(
-            OptionRow(
-                "", text, None, None, text in predicted, scored[text].acceptable if text in scored else None
-            )
-            for text in offered
-        )
+        return tuple(OptionRow("", text, None, None, text in predicted, right.get(text)) for text in offered)
     return tuple(
         OptionRow(
             each.letter,

@@ -235,10 +235,11 @@ def _layout(x: str, y: str, **more: Any) -> Plotly:
 
 
 def _figure(t: Strings, name: str, data: Sequence[Plotly], layout: Plotly) -> Figure:
+    plotly = {"data": list(data), "layout": layout}
     return Figure(
         f"ambik-{name}",
         t(f"{SAID}.{name}"),
         t(f"{SAID}.{name}_note"),
-        {"data": list(data), "layout": layout},
+        plotly,
         290,
     )

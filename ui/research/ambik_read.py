@@ -93,9 +93,7 @@ def laid(read: RunRead, target: str = "") -> Laid:
     """The run under a target; its own if `target` is none or cannot be laid on it."""
     own = read.options.settings.target_success
     wanted = _share(target) if read.movable else None
-    settings = (
-        read.options.settings if wanted is None else replace(read.options.settings, target_success=wanted)
-    )
+    settings = replace(read.options.settings, target_success=own if wanted is None else wanted)
     calibrated = read.calibrated
     if calibrated is not None and wanted is not None:
         calibrated = recalibrated(calibrated, settings)

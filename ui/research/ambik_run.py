@@ -45,7 +45,8 @@ _WARNINGS: Final = {
     "target_of_one": re.compile(r"a target of 1 puts"),
     "too_few": re.compile(r"(?P<n>\d+) calibration items are too few .* at least (?P<least>\d+) are needed"),
     "without": re.compile(
-        r"(?P<without>\d+) of (?P<n>\d+) calibration items have no right .* the (?P<most>\d+) "
+        r"(?P<without>\d+) of (?P<n>\d+) calibration items have no right .* "
+        r"the (?P<most>\d+) that"
     ),
     "wide": re.compile(
         r"with (?P<n>\d+) calibration items, coverage lies between (?P<low>\S+) and (?P<high>\S+) in .*"
@@ -120,7 +121,7 @@ def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid)
 
 def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
     """What the run was, by name of the fact."""
-    options, seats = read.options, card.seats
+    options, seats, changed = read.options, card.seats, settings_option(read.options.settings)
     told = {
         "method": NAMES[options.method] if options.method else "",
         "robot": seats.get("robot", ""),
@@ -132,9 +133,7 @@ def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
         "samples": str(options.samples) if options.method == "lofreecp" else "",
         "data": str(card.run.config.get("data", options.data)),
         "dataset": options.dataset,
-        "settings": ", ".join(
-            f"{name} = {value}" for name, value in settings_option(options.settings).items()
-        ),
+        "settings": ", ".join(f"{name} = {value}" for name, value in changed.items()),
     }
     return {name: value for name, value in told.items() if value}
 

@@ -39,11 +39,12 @@ from simulator.clarq.review import (
 from simulator.errors import AskbackError, InputError
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
-from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, RESEARCH, Address
+from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITCHEN, RESEARCH, Address
 from ui.research.ambibench_desk import Reports
 from ui.research.ambibench_page import ambibench_page
 from ui.research.ambient_calls import ambient_place, judged
 from ui.research.ambient_run import Kept, ambient_run_page
+from ui.research.ambik_calls import PAIR, decided, kitchen_place
 from ui.research.ambik_run import ambik_run_page
 from ui.research.asking_page import asking_page
 from ui.research.coding_page import coding_page
@@ -118,7 +119,7 @@ class Calls:
         writer: writes it; a mark is on disk before it is shown as saved.
         protected: whether people log in.
         reports: of AmbiBench's runs.
-        kept: what was read of AmbiEnt's runs.
+        kept: what was read of AmbiEnt's and AmbiK's runs.
     """
 
     desk: Desk
@@ -175,9 +176,10 @@ class Calls:
         return {"saved": True, **_answer(page)}
 
     def judge(self, call: Mapping[str, Any]) -> Answer:
-        """Save what is said of an example of AmbiEnt; answers with the next page, or what is wrong where."""
+        """Save what is said of an example or a draft; answers with the next page, or what is wrong where."""
         visit = self._visit(_Call.model_validate(call))
-        said, page = judged(visit, self.desk.reader, self.writer, call)
+        save = decided if call.get("what") == PAIR else judged
+        said, page = save(visit, self.desk.reader, self.writer, call)
         return {**said, **(_answer(page) if page else {})}
 
     def figure(self, call: Mapping[str, Any]) -> Answer:
@@ -218,6 +220,8 @@ class Calls:
             return coding_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
+        if at.path in KITCHEN:
+            return kitchen_place(visit, self.kept)
         if at.path in AMBIENT:
             return ambient_place(visit, self.desk)
         if at.path != RESEARCH:

@@ -130,6 +130,7 @@ def _head() -> str:
         f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("research-ambibench.js")}"></script>'
         f'<script src="{_versioned("research-ambient.js")}"></script>'
+        f'<script src="{_versioned("research-ambik.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'
     )
 

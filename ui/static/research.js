@@ -312,6 +312,7 @@ window.askbackResearch = (() => {
       else if (act === "copy-text") this.copy(control.dataset.text);
       else if (act === "rl-code") this.sortInto(control);
       else if (act === "rl-pick") this.pick(control.dataset.value === "1");
+      else if (act.startsWith("rk-")) this.kitchenAct(control, act.slice(3));
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
 
@@ -388,7 +389,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackJudging, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackJudging, askbackKitchen, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from markup import checked, words
-from pots import ANNOTATED, BINARY, CALIBRATION, KITCHEN, KNOWNO, LOFREE, PEOPLE, RUNS, SECRET, fill
+from pots import (
+    ANNOTATED,
+    BINARY,
+    CALIBRATION,
+    DRAFTS,
+    KITCHEN,
+    KNOWNO,
+    LOFREE,
+    PEOPLE,
+    RUNS,
+    SECRET,
+    fill,
+    people,
+)
 
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
 from simulator.ambik.calibration_report import NO_PROMISE
 from simulator.ambik.measures import measures
+from simulator.ambik.pair_agreement import pair_agreement
+from simulator.ambik.pair_desk import cases, decided_pairs
+from simulator.ambik.people_sets import compare_sets
 from simulator.ambik.playing import Options
+from simulator.ambik.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
-from simulator.ambik.trial_log import decisions, options_of
+from simulator.ambik.trial_log import decisions, forms, options_of
+from simulator.asking import askings, rows
 from ui.i18n import strings
+from ui.research.ambik_pairs import filled_form
 from ui.research.ambik_read import laid, read_run
 from ui.research.ambik_run import warned
 from ui.research.calls import Calls
@@ -78,11 +99,7 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Calls, ta
     reader = log.desk.reader
     given = dict(reader.run(KNOWNO).config["options"])
     again = Options.read({**given, "settings": {"target_success": float(target)}})
-    from simulator.ambik.predicting import calibrate
-
     calibrated = calibrate(decisions(reader, [CALIBRATION]), again.settings)
-    again = Options.read({**given, "settings": {"target_success": float(target)}, "calibration": None})
-    assert again.calibration is None
     under = laid(read_run(reader, KNOWNO), target)
     assert under.calibrated is not None
     assert under.calibrated.q_hat == calibrated.q_hat
@@ -127,7 +144,7 @@ def test_plots_count_what_they_show(log: Calls) -> None:
     assert [line["name"] for line in figures["ambik-targets"]["data"]] == [
         "asks",
         "asks or acts as it should",
-        "Coverage" if False else strings("en")("research.ambik.plot.coverage"),
+        "coverage",
     ]
 
 
@@ -203,3 +220,112 @@ def test_every_warning_is_known_in_both_languages() -> None:
 
 def test_annotators_are_sent_to_their_page(log: Calls) -> None:
     assert f"/research/pairs?run={ANNOTATED}" in page(log, f"run={ANNOTATED}")["html"]
+
+
+# ---- asking
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("by", ["", "kind", "user", "both"])
+def test_who_asks_is_told_in_a_table_and_drawn(log: Calls, by: str, language: str) -> None:
+    query = f"runs={KITCHEN}&runs={KNOWNO}&runs={PEOPLE}&by={by}"
+    answer = page(log, query, "/research/asking", language)
+    assert set(answer["figures"]) == {"asking-ambik"}
+    found = rows(askings(log.desk.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
+    said = words(answer)
+    if not by:
+        for one in found:
+            assert one.decided is not None
+            value, low, high, _ = one.decided
+            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
+    assert answer["html"].count('href="/research/download/asking') == 4
+
+
+def test_nothing_is_compared_before_runs_are_chosen(log: Calls) -> None:
+    answer = page(log, path="/research/asking")
+    assert "Choose runs above" in words(answer)
+    assert answer["figures"] == {}
+
+
+# ---- people's sets
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_people_s_sets_stand_beside_conformal_ones(log: Calls, language: str) -> None:
+    answer = page(log, path="/research/sets", language=language)
+    assert answer["html"].count('<li class="ab-card">') == 4
+    assert "of 3 people" in words(answer) or language == "zh"
+    assert "rk-set" in answer["html"]
+    found = compare_sets(
+        decisions(log.desk.reader, [PEOPLE]),
+        [one for run in (LOFREE, KNOWNO) for one in laid(read_run(log.desk.reader, run)).outcomes],
+    )
+    for row in found.rows:
+        one = row.measures["jaccard"]
+        assert one is not None
+        assert f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" in words(answer)
+    assert SECRET not in answer["html"]
+
+
+def test_one_run_alone_can_be_laid_beside_people(log: Calls) -> None:
+    answer = page(log, f"run={PEOPLE}&runs={KNOWNO}", "/research/sets")
+    assert f"<small>{LOFREE}</small>" not in answer["html"]
+    assert f"<small>{KNOWNO}</small>" in answer["html"]
+
+
+# ---- annotated pairs
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_agreement_and_progress_are_told(log: Calls, language: str) -> None:
+    assert ANNOTATED in words(page(log, path="/research/pairs", language=language))
+    answer = page(log, f"run={ANNOTATED}&tab=agreement", "/research/pairs", language)
+    found = pair_agreement(forms(log.desk.reader, [ANNOTATED])).fields["question"]
+    assert found is not None and found.value == 0
+    assert answer["html"].count('<li class="ab-card">') == DRAFTS
+    assert "0.0 [0.0," in words(answer) and "100.0 [" in words(answer)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_two_forms_stand_side_by_side_without_names(log: Calls, language: str) -> None:
+    for one in cases(log.desk.reader, ANNOTATED):
+        answer = page(log, f"run={ANNOTATED}&reviewer=zoe&item={one.key}", "/research/pairs", language)
+        assert answer["html"].count("rk-voice") >= 2
+        assert SECRET not in answer["html"]
+        if "question" in one.differs:
+            assert "<ins>Please tell me:</ins>" in answer["html"]
+
+
+def pair_call(item: str, key: str, form: dict[str, Any]) -> dict[str, Any]:
+    query = f"run={ANNOTATED}&reviewer=zoe"
+    head = {"path": "/research/pairs", "query": query, "language": "en", "what": "pair"}
+    return {**head, "item": item, "key": key, "form": form}
+
+
+def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        asyncio.run(people(writer, reader))
+        calls = Calls(Desk(reader), writer)
+        first = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
+        filled = filled_form(first)
+        broken = calls.judge(pair_call(first.key, "key-00001", filled | {"question": ""}))
+        assert not broken["saved"] and set(broken["places"]) == {"question", "one_ambiguity"}
+        again = calls.judge(pair_call(first.key, "key-00002", {**filled, "type": "nothing"}))
+        assert not again["saved"] and "type" in again["places"]
+        done = calls.judge(pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
+        assert done["saved"] and checked(done)
+        (pair,) = decided_pairs(reader, ANNOTATED)
+        assert pair == first.voices[0].form.pair
+        following = calls.judge(pair_call("nothing", "key-00004", filled))
+        assert not following["saved"]
+
+
+def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
+    with LogWriter(tmp_path / "log.sqlite", durable=False) as writer:
+        writer.flush()
+        with LogReader(tmp_path / "log.sqlite") as reader:
+            calls = Calls(Desk(reader), writer)
+            for path in ("/research/asking", "/research/pairs", "/research/sets"):
+                for language in ("en", "zh"):
+                    assert "rs-empty" in page(calls, path=path, language=language)["html"]

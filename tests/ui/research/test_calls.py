@@ -123,9 +123,9 @@ def test_a_dialogue_that_is_being_played_is_not_shown(calls, filled):
 
 
 def test_runs_of_other_benchmarks_are_listed_but_not_scored(calls, filled):
-    filled.run("house", benchmark="ambik")
+    filled.run("house", benchmark="elsewhere")
     assert "house" in words(page(calls))
-    assert "this run is of ambik" in words(page(calls, query="run=house"))
+    assert "this run is of elsewhere" in words(page(calls, query="run=house"))
 
 
 def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):

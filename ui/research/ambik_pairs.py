@@ -1,0 +1,187 @@
+"""Annotated pairs: forms side by side with their differences, agreement, and a third person's desk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambik.forms import form_record
+from simulator.ambik.pair_agreement import FIELDS, PairAgreement, pair_agreement
+from simulator.ambik.pair_desk import Case, Flow, Voice, case, cases, field_text, flow, to_consolidate
+from simulator.ambik.pair_rules import ORDER, Problem
+from simulator.ambik.pairs import Pair
+from simulator.ambik.records import PairForm
+from simulator.ambik.trial_log import forms
+from simulator.word_diff import Piece
+from ui.i18n import Strings
+from ui.research.ambient_words import Line, kappa_line, share_line
+from ui.research.ambik_read import runs_of
+from ui.research.view import Page, Visit
+
+TEXTS: Final = tuple(name for name in FIELDS if name != "type")
+"""Fields that are written; the type is chosen."""
+LINES: Final = {
+    **{"clear": 3, "objects": 3, "scene": 3, "indirect": 3, "ambiguous": 3, "question": 2, "answer": 2},
+    **{"clear_plan": 5, "ambiguous_plan": 5, "variants": 3},
+}
+"""How high a field is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run of annotators."""
+
+    run: str
+    counts: Flow
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A field of a voice.
+
+    Attributes:
+        pieces: its text, with what differs from the first voice that kept the row.
+        text: as the form takes it.
+    """
+
+    pieces: Sequence[Piece]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A field of all voices; of one that deleted the row there is nothing."""
+
+    name: str
+    differs: bool
+    said: tuple[Said | None, ...]
+
+
+def pairs_page(visit: Visit, reader: LogReader) -> Page:
+    """Runs to choose from, agreement and progress, or the desk."""
+    at = visit.at
+    if not at.run:
+        return visit.page("ambik_pairs_start", choices=_choices(reader))
+    if at.reviewer and at.tab != "agreement":
+        return desk_page(visit, reader)
+    return _overview(visit, reader)
+
+
+def desk_page(visit: Visit, reader: LogReader) -> Page:
+    """The draft that the address names, or the next one for this person."""
+    at = visit.at
+    due = to_consolidate(reader, at.run, at.reviewer)
+    shown = case(reader, at.run, at.item) if at.item else next(iter(due), None)
+    counts = flow(reader, at.run)
+    return visit.page(
+        "ambik_pairs_desk",
+        case=shown,
+        rows=rows(shown) if shown else (),
+        problems_of=[in_words(one.problems, visit.t.language) for one in shown.voices] if shown else [],
+        filled=json.dumps(filled_form(shown), ensure_ascii=False) if shown else "",
+        voices=[json.dumps(_state(one.form), ensure_ascii=False) for one in shown.voices] if shown else [],
+        written=TEXTS,
+        lines=LINES,
+        types=ORDER,
+        left=len(due),
+        done=counts.consolidated,
+    )
+
+
+def rows(shown: Case) -> tuple[Row, ...]:
+    """What everybody left, field by field; what differs first."""
+    found = [
+        Row(name, name in shown.differs, tuple(_said(one, name) for one in shown.voices)) for name in FIELDS
+    ]
+    return tuple(sorted(found, key=lambda one: not one.differs))
+
+
+def move_of(form: dict[str, Any]) -> dict[str, Any]:
+    """A form of the page as `forms.read_pair_form` takes it: steps are counted from 1 on the page."""
+    told = {name: str(form.get(name) or "") for name in (*TEXTS, "delete", "comment", "passed_over")}
+    step = told.pop("step").strip()
+    return {
+        **told,
+        "type": form.get("type"),
+        "step": int(step) - 1 if step.isdecimal() and int(step) > 0 else None,
+        "one_ambiguity": bool(form.get("one_ambiguity")),
+    }
+
+
+def in_words(problems: Iterable[Problem], language: str) -> dict[str, list[str]]:
+    """What is said of a form, by field, each sentence once."""
+    found: dict[str, dict[str, None]] = {}
+    for one in problems:
+        found.setdefault(one.field, {})[one.sentence(language)] = None
+    return {field: list(sentences) for field, sentences in found.items()}
+
+
+def _choices(reader: LogReader) -> list[Choice]:
+    return [
+        Choice(run.id, flow(reader, run.id))
+        for run in runs_of(reader, ("annotate",))
+        if _begun(reader, run.id)
+    ]
+
+
+def _begun(reader: LogReader, run: str) -> bool:
+    return bool(reader.items(run))
+
+
+def _overview(visit: Visit, reader: LogReader) -> Page:
+    run = visit.at.run
+    found = pair_agreement(forms(reader, [run]))
+    return visit.page(
+        "ambik_pairs",
+        found=found,
+        lines=_lines(visit.t, found),
+        counts=flow(reader, run),
+        cases=cases(reader, run),
+    )
+
+
+def _lines(t: Strings, found: PairAgreement) -> list[tuple[str, Line]]:
+    said = "research.ambik.pairs.agree."
+    return [
+        (t(f"{said}kept"), share_line("kept", found.kept)),
+        (t(f"{said}kept_kappa"), kappa_line("kept_kappa", found.kept_kappa)),
+        (t(f"{said}type_{found.kappa}"), kappa_line("type_kappa", found.type_kappa)),
+        (t(f"{said}shortlist_alpha"), kappa_line("shortlist_alpha", found.shortlist_alpha)),
+        (t(f"{said}whole"), share_line("whole", found.whole)),
+        *(
+            (t(f"{said}field", field=t(f"ambik.form.field.{name}")), share_line(name, value))
+            for name, value in found.fields.items()
+        ),
+    ]
+
+
+def _said(voice: Voice, name: str) -> Said | None:
+    if voice.form.pair is None:
+        return None
+    text = _text(voice.form.pair, name)
+    return Said(voice.differences.get(name, (Piece(text, "same"),)), text)
+
+
+def _text(pair: Pair, name: str) -> str:
+    return pair.type if name == "type" else field_text(pair, name)
+
+
+def filled_form(shown: Case) -> dict[str, Any]:
+    """What the form begins with: the decision there is, or the first voice that kept the row."""
+    if shown.decided is not None:
+        return _state(shown.decided)
+    kept = next((one.form for one in shown.voices if one.form.pair is not None), None)
+    return {} if kept is None else _state(kept) | {"comment": "", "one_ambiguity": []}
+
+
+def _state(form: PairForm) -> dict[str, Any]:
+    """A form as the page's script keeps it."""
+    record = form_record(form)
+    state: dict[str, Any] = {name: record.get(name, "") for name in ("delete", "comment", "passed_over")}
+    if form.pair is None:
+        return state
+    told = {name: _text(form.pair, name) for name in TEXTS}
+    return state | told | {"type": form.pair.type, "one_ambiguity": ["yes"] if form.one_ambiguity else []}

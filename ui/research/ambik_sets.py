@@ -1,0 +1,158 @@
+"""What people hold for possible beside models' prediction sets on the same tasks; exchanges of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from logs import LogReader
+from simulator.ambik.items import DecideItem
+from simulator.ambik.people_sets import Compared, PeopleSets, SetPair, compare_sets
+from simulator.ambik.playing import task_of
+from simulator.ambik.summary import exchange_measures
+from simulator.ambik.terms import CONFORMAL, NAMES
+from simulator.ambik.trial_log import decisions, exchanges
+from ui.research.ambient_run import Kept
+from ui.research.ambik_read import kept_run, laid, runs_of
+from ui.research.format import Cell, cell, scale
+from ui.research.view import Page, Visit
+
+MEASURES: Final = (
+    *("jaccard", "people_in_model", "model_in_people", "people_size", "model_size"),
+    *("people_ask", "model_asks", "several_as_asked", "people_covered", "model_covered"),
+)
+EXCHANGED: Final = (
+    *("asked when needed", "asked when not needed", "right before", "right after", "questions"),
+)
+COMMAND: Final = "askback run ambik --method knowno --model local/smollm2"
+_SHARE: Final = scale((), fixed=(0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A run against people on one type of tasks; `cells` by measure, None where nothing counts."""
+
+    row: PeopleSets
+    name: str
+    cells: dict[str, Cell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action of a task: how many people marked it, and which runs have it in their set."""
+
+    text: str
+    people: int
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task that people and models decided on.
+
+    Attributes:
+        people: who marked something.
+        actions: that anybody held for possible, most marked first.
+    """
+
+    item: DecideItem
+    text: str
+    people: int
+    actions: tuple[Action, ...]
+
+
+def sets_page(visit: Visit, kept: Kept) -> Page:
+    """Which runs, the comparison, tasks one by one, and the exchanges of all of them."""
+    reader, at = kept.reader, visit.at
+    people, models = _choices(reader)
+    run = at.run if at.run in people else (people[0] if people else "")
+    chosen = [one for one in at.runs if one in models] or list(models)
+    found = _compared(kept, run, chosen) if run and chosen else None
+    return visit.page(
+        "ambik_sets",
+        people=people,
+        models=models,
+        run=run,
+        chosen=chosen,
+        command=COMMAND,
+        found=found,
+        lines=_lines(found) if found else (),
+        measures=MEASURES,
+        tasks=tasks(found.pairs) if found else (),
+        exchanges=_exchanges(reader, [*([run] if run else []), *at.runs]),
+        exchanged=EXCHANGED,
+    )
+
+
+def tasks(pairs: Sequence[SetPair]) -> tuple[Task, ...]:
+    """The tasks of a comparison, in its order, with the actions of all sides."""
+    found: dict[str, list[SetPair]] = {}
+    for one in pairs:
+        found.setdefault(one.item.id, []).append(one)
+    return tuple(_task(some) for some in found.values())
+
+
+def _task(some: Sequence[SetPair]) -> Task:
+    item = some[0].item
+    marked = {one.person: one.people for one in some}
+    sets = {one.run: one.model for one in some}
+    people = Counter(text for texts in marked.values() for text in texts)
+    every = dict.fromkeys([*people, *(text for texts in sets.values() for text in texts)])
+    actions = [
+        Action(text, people[text], tuple(run for run, texts in sets.items() if text in texts))
+        for text in every
+    ]
+    ordered = sorted(actions, key=lambda one: (-one.people, -len(one.runs)))
+    return Task(item, task_of(item), len(marked), tuple(ordered))
+
+
+def _compared(kept: Kept, run: str, chosen: Sequence[str]) -> Compared:
+    outcomes = [one for model in chosen for one in laid(kept_run(kept, model)).outcomes]
+    return compare_sets(decisions(kept.reader, [run]), outcomes)
+
+
+def _lines(found: Compared) -> tuple[Line, ...]:
+    sizes = [row.measures[name] for row in found.rows for name in ("people_size", "model_size")]
+    most = scale((), fixed=(0.0, max([4.0, *(one.high for one in sizes if one is not None)])))
+    names = {str(method): name for method, name in NAMES.items()}
+    return tuple(
+        Line(
+            row,
+            names.get(row.method, row.method),
+            {
+                name: None if one is None else cell(one, most if name.endswith("_size") else _SHARE, 2)
+                for name in MEASURES
+                for one in (row.measures[name],)
+            },
+        )
+        for row in found.rows
+    )
+
+
+def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Cell | None]]:
+    """Before and after what was answered, of those of the runs in which anything could be."""
+    found = {run: exchange_measures(exchanges(reader, [run])) for run in dict.fromkeys(runs)}
+    return {
+        run: {
+            name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.high))), 2)
+            for name in EXCHANGED
+            for one in (measured.get(name),)
+        }
+        for run, measured in found.items()
+        if measured
+    }
+
+
+def _choices(reader: LogReader) -> tuple[list[str], list[str]]:
+    """Runs with a person in the robot's seat, and runs of conformal methods with a threshold."""
+    people: list[str] = []
+    models: list[str] = []
+    for run in runs_of(reader, ("decide",)):
+        options = run.config.get("options") or {}
+        if (run.config.get("seats") or {}).get("robot") == "person":
+            people.append(run.id)
+        elif options.get("method") in CONFORMAL and options.get("calibration"):
+            models.append(run.id)
+    return people, models
