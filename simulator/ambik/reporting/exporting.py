@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from logs import LogReader
+from simulator.ambik import pair_export
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.playing import ROBOT, USER
@@ -92,12 +93,17 @@ def export_runs(
 ) -> list[Path]:
     """Write a file of decisions for each run, with its calibration, and one table of all results.
 
+    Of annotators' runs the pairs that their drafts have become are written.
+
     Raises:
-        InputError: if a file cannot be written.
+        InputError: if a file cannot be written, or no draft of a run has become a pair yet.
     """
     written = []
     if reader is not None:
         for run in dict.fromkeys(runs):
+            if options_of(reader, run).task == "annotate":
+                written += [one.path for one in pair_export.export_runs(folder, reader, [run])]
+                continue
             path = folder / f"{safe(run)}.jsonl"
             write_run_lines(path, reader, [run])
             written.append(path)

@@ -168,7 +168,7 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
         "ambiguous type. Values may be off by half of the last digit that their column has."
     )
     return Section(
-        kind="results",
+        kind="result_table",
         name=Path(file).stem,
         title="Results as they are printed",
         files=(file,),

@@ -9,6 +9,7 @@ from pathlib import Path
 from logs import LogReader
 from simulator.ambik.reporting.additions import ADDITIONS, statements
 from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.people import agreement_section, people_section
 from simulator.ambik.reporting.scoring import Scored, score_files
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.sources import Found, from_runs
@@ -65,6 +66,9 @@ def report(
     sections = [*scored.sections, *_overview(results, remarks)]
     if results:
         sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
+        sections += [one for one in (people_section(results),) if one is not None]
+    agreement = agreement_section(of_runs.forms)
+    sections += [] if agreement is None else [agreement]
     return Report(sections=tuple(sections), results=results, scored=scored)
 
 
@@ -88,8 +92,8 @@ def _overview(results: Sequence[Result], remarks: Sequence[str]) -> list[Section
     heads = ("method", "robot", "run or file", "data", Column("tasks", 0), Column("people", 0))
     return [
         Section(
-            kind="results",
-            name="overview",
+            kind="overview",
+            name="",
             title="Results",
             tables={"": Table(heads, rows)} if rows else {},
             remarks=tuple(dict.fromkeys(told)),

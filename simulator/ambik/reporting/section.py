@@ -28,12 +28,13 @@ class Section:
 
     Attributes:
         kind: of what is told.
-        name: the file's; different within a kind.
+        name: the file's, different within a kind; empty where there is one section of a kind.
         title: the heading.
         files: what it was read from.
         rows: that were read; None where rows are no matter.
         left_out: rows that could not be.
         tables: by name.
+        exact: further tables by name, which are written and not shown.
         remarks: what else deserves a look, a sentence each.
         data: for JSON, with every digit.
     """
@@ -45,6 +46,7 @@ class Section:
     rows: int | None = None
     left_out: int = 0
     tables: Mapping[str, Table] = field(default_factory=dict)
+    exact: Mapping[str, Table] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -52,7 +54,8 @@ class Section:
         """The section as a JSON object."""
         read = {} if self.rows is None else {"rows": self.rows, "left_out": self.left_out}
         head = {"title": self.title, "files": list(self.files), **read}
-        return {**head, **plain(self.data), "remarks": list(self.remarks)}
+        told = plain(self.data) if self.name else {"results": plain(self.data)}
+        return {**head, **told, "remarks": list(self.remarks)}
 
 
 def named_apart(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -60,6 +63,9 @@ def named_apart(sections: Iterable[Section]) -> tuple[Section, ...]:
     seen: Counter[tuple[str, str]] = Counter()
     made = []
     for one in sections:
+        if not one.name:
+            made.append(one)
+            continue
         seen[one.kind, one.name] += 1
         count = seen[one.kind, one.name]
         made.append(replace(one, name=f"{one.name} ({count})") if count > 1 else one)
@@ -87,10 +93,13 @@ def json_text(value: Any) -> str:
 
 
 def sections_json(sections: Iterable[Section]) -> dict[str, Any]:
-    """Sections by kind and name."""
+    """Sections by kind, those of files by name below it."""
     found: dict[str, Any] = {}
     for one in sections:
-        found.setdefault(one.kind, {})[one.name] = one.to_json()
+        if one.name:
+            found.setdefault(one.kind, {})[one.name] = one.to_json()
+        else:
+            found[one.kind] = one.to_json()
     return found
 
 
@@ -122,7 +131,7 @@ def write_out(folder: Path, sections: Iterable[Section]) -> list[Path]:
         raise InputError(f"--out {folder}: is a file; name a folder")
     written = [write_text(folder / "report.json", json_text(sections_json(every)) + "\n")]
     for one in every:
-        for name, table in one.tables.items():
+        for name, table in (*one.tables.items(), *one.exact.items()):
             stem = "-".join(map(safe, filter(None, (one.kind, one.name, name))))
             written += [
                 write_text(folder / f"{stem}.csv", table.to_csv()),

@@ -1,0 +1,165 @@
+"""A log with runs of all methods, of the built-in robot and of people; and how the commands are called."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from click.testing import Result
+from rich.console import Console
+from typer.testing import CliRunner
+
+from logs import LogReader, LogWriter
+from simulator.ambik.data import load_pairs
+from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.pairs import Pair
+from simulator.ambik.parts import Wish
+from simulator.ambik.report_command import report_ambik
+from simulator.ambik.score_command import score_ambik
+from simulator.ambik.sessions import AmbikSessions
+from simulator.models import Completion, ModelOptions, TokenLogprob
+from simulator.models.base import Request
+from simulator.seats import Reply
+from simulator.seeds import derive_seed
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
+METHODS = ("knowno", "lap", "lofreecp", "binary", "nohelp")
+PAIRS, CALIBRATING = 12, 16
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """The folder of AmbiK's published data."""
+    folder = SHARED / "data" / "ambik"
+    if not folder.is_dir():
+        pytest.skip(f"no published data in {folder}; ASKBACK_SHARED names the folder that holds data/ambik")
+    return folder
+
+
+def _cook() -> Callable[[Request], Any]:
+    """A model that knows the built-in pairs: it writes their options, and likes the first one best."""
+    by_task: dict[str, Pair] = {}
+    for pair in load_pairs():
+        by_task |= {pair.clear: pair, pair.ambiguous: pair}
+
+    def answer(request: Request) -> Any:
+        text = request.messages[-1].content
+        pair = next((pair for task, pair in by_task.items() if task in text), None)
+        options = list(pair.options) if pair else ["wait"]
+        drawn = random.Random(derive_seed(request.seed or 0, text))
+        drawn.shuffle(options)
+        match request.purpose.rpartition(".")[2]:
+            case "generate":
+                return "\n".join(
+                    f"{letter}) {option}" for letter, option in zip("ABCD", options, strict=False)
+                )
+            case "generate_one":
+                return options[0]
+            case "certainty":
+                return drawn.choice(["certain", "uncertain"])
+            case "choose":
+                table = tuple((token, -0.2 - 8 * drawn.random()) for token in ("A", "B", "C", "D", "The"))
+            case _:
+                table = (("True", -0.1 - drawn.random()), ("False", -2.0))
+        best = max(table, key=lambda one: one[1])
+        return Completion(text=best[0], logprobs=(TokenLogprob(*best, table),))
+
+    return answer
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log; ``m-…`` are the methods' runs, ``kitchen`` the built-in robot's, which may ask."""
+    path = tmp_path_factory.mktemp("ambik") / "log.sqlite"
+    patch = pytest.MonkeyPatch()
+    patch.setenv("ASKBACK_HOME", str(path.parent / "home"))
+    common = {"task": "decide", "context": "full_plan", "dialogue": "before", "questions": 0, "settings": {}}
+
+    def play(*pairs: tuple[str, Any], name: str, wish: Wish, **more: Any) -> None:
+        play_all(
+            Experiment(
+                pairs=pairs,
+                wish=wish,
+                models=ModelOptions(script=_cook()),
+                log=path,
+                workers=1,
+                samples=2,
+                name=name,
+                common={**common, **more},
+            ),
+            Console(quiet=True),
+        )
+
+    wish = Wish(limit=PAIRS, calibrating=CALIBRATING)
+    play(*(("offline/script", method) for method in METHODS), name="m", wish=wish)
+    play(("offline/kitchen", None), name="kitchen", wish=wish, questions=1)
+    play(
+        ("offline/script", "knowno"),
+        name="scenarios",
+        wish=Wish(dataset="knowno", limit=8, calibrating=10),
+        dataset="knowno",
+        settings={"not_listed": True},
+    )
+    asyncio.run(_person(path))
+    patch.undo()
+    return path
+
+
+async def _person(path: Path) -> None:
+    writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
+    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
+    for kind in ("preferences", "unambiguous_direct"):
+        episode = await sessions.start(seat="robot", type=kind)
+        view = await sessions.view(episode, "robot")
+        while view.stage != "done":
+            reply = Reply(text="ready")
+            if view.stage == "decide":
+                asks = {"marked": list(view.options[:2]), "ask": "Which of the two?"}
+                reply = Reply(move=asks if view.may_ask else {"marked": [], "act": view.options[0]})
+            view = await sessions.submit(episode, "robot", reply, number=view.number)
+    episode = await sessions.start(seat="annotator")
+    view = await sessions.view(episode, "annotator")
+    while view.stage != "done":
+        reply = Reply(text="ready")
+        if view.stage == "annotate":
+            reply = Reply(move={"delete": "It is absurd."})
+        view = await sessions.submit(episode, "annotator", reply, number=view.number)
+    reader.close()
+    writer.close()
+
+
+@pytest.fixture(scope="session")
+def reader(log: Path) -> Any:
+    with LogReader(log) as reader:
+        yield reader
+
+
+@pytest.fixture(scope="session")
+def tests_of(reader: LogReader) -> tuple[str, ...]:
+    """The test runs of the five methods."""
+    return tuple(f"m-{method}" for method in METHODS)
+
+
+@pytest.fixture(autouse=True)
+def no_registered_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def call() -> Callable[..., Result]:
+    """Calls ``score`` or ``report`` as from a terminal."""
+    app = typer.Typer()
+    app.command("score")(score_ambik)
+    app.command("report")(report_ambik)
+
+    def called(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(one) for one in arguments])
+
+    return called

@@ -1,0 +1,144 @@
+"""Logs of decisions as files: they come back as they were, and what is wrong is told by line and field."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik.data import load_pairs
+from simulator.ambik.files.decisions import is_decision, read_decisions, with_items
+from simulator.ambik.files.kinds import kind_of
+from simulator.ambik.reporting.exporting import run_lines
+from simulator.ambik.trial_log import decisions
+
+KNOWNO = {
+    "run_id": "r",
+    "pair_id": "p1",
+    "member": "ambiguous",
+    "type": "preferences",
+    "method": "knowno",
+    "generator": "some/model",
+    "options": {"A": "take the mug", "B": "take the cup"},
+    "token_table": [["A", -0.5], ["B", -1.0]],
+    "q_hat": 0.7,
+    "n_calibration": 20,
+    "epsilon": 0.2,
+    "rank": 17,
+    "prediction_set": ["take the mug"],
+}
+
+
+def read(tmp_path, *lines, name="log.jsonl"):
+    path = tmp_path / name
+    text = "\n".join(map(json.dumps, lines)) if name.endswith("l") else json.dumps(lines)
+    path.write_text(text)
+    return read_decisions(path)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "m-knowno",
+        "m-knowno-calibration",
+        "m-lap",
+        "m-lofreecp",
+        "m-binary",
+        "m-nohelp",
+        "scenarios",
+        "kitchen",
+    ],
+)
+def test_what_the_log_holds_comes_back(reader, tmp_path, run):
+    found = read(tmp_path, *run_lines(reader, run))
+    assert found.faults == () and all(one.known for one in found.rows)
+    firsts = {one.decision.episode_id: one for one in reversed(found.rows)}
+    logged = decisions(reader, [run])
+    assert len(firsts) == len(logged)
+    for one in logged:
+        back = firsts[one.episode_id].decision
+        # What was answered stands with the question.
+        assert replace(back, seconds=None, asked=None) == replace(one, seconds=None, asked=None)
+        assert firsts[one.episode_id].calibrates == run.endswith("calibration")
+
+
+def test_a_bare_line_is_read_without_its_task(tmp_path):
+    (line,) = read(tmp_path, KNOWNO, name="log.json").rows
+    assert not line.known and not line.calibrates
+    assert (line.decision.item.id, line.decision.item.type) == ("p1.ambiguous", "preferences")
+    assert (line.threshold.q_hat, line.threshold.n) == (0.7, 20)
+    assert line.decision.tokens == (("A", -0.5), ("B", -1.0))
+
+
+def test_a_line_takes_its_task_from_data_of_the_same_type(tmp_path):
+    (line,) = read(tmp_path, KNOWNO).rows
+    pair = replace(next(one for one in load_pairs() if one.type == "preferences"), id="p1")
+    (found,) = with_items([line], {"p1": pair}, {})
+    assert found.known and found.decision.item.pair == pair
+    (other,) = with_items([line], {"p1": replace(pair, type="safety")}, {})
+    assert not other.known
+
+
+def test_an_infinite_threshold_is_a_text(tmp_path):
+    (line,) = read(tmp_path, {**KNOWNO, "q_hat": "inf"}).rows
+    assert math.isinf(line.threshold.q_hat)
+
+
+def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
+    (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "prediction_set": []}).rows
+    assert line.calibrates
+    (line,) = read(tmp_path, {**KNOWNO, "part": "calibration"}).rows
+    assert line.calibrates
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": "guess"}, 'method is "guess", not one of knowno'),
+        ({"member": "both"}, 'member is "both"'),
+        ({"type": "unambiguous_direct"}, "type is unambiguous_direct, which a task that is ambiguous"),
+        ({"member": None}, "member is missing"),
+        ({"token_table": [["A"]]}, "token_table[0] is not a token"),
+        ({"token_table": [["A", 0.5]]}, "token_table[0] has 0.5; the logarithm"),
+        ({"token_table": None}, "token_table is null, not a list"),
+        ({"options": {}}, "options is empty"),
+        ({"filled_options": ["E"]}, "filled_options has 'E'"),
+        ({"q_hat": "much"}, "q_hat"),
+        ({"rank": None}, "rank is null"),
+        ({"settings": {"temperature": -1}}, "settings"),
+        ({"part": "training"}, 'part is "training"'),
+        ({"method": "lap"}, "affordance is missing"),
+        ({"method": "lofreecp"}, "samples is missing"),
+        (
+            {"method": "lofreecp", "samples": {"wait": 0}},
+            "samples has an answer that was drawn less than once",
+        ),
+        ({"method": "binary", "certainty": "perhaps"}, 'certainty is "perhaps"'),
+        ({"item": {"kind": "pair"}}, "item"),
+    ],
+)
+def test_faults_name_line_and_field(tmp_path, change, said):
+    found = read(tmp_path, KNOWNO, {**KNOWNO, "pair_id": "p2", **change})
+    assert [one.decision.item.id for one in found.rows] == ["p1.ambiguous"]
+    (fault,) = found.faults
+    assert (fault.line, fault.task) == (2, "p2")
+    assert said in fault.message
+
+
+def test_the_same_decision_twice_is_a_fault(tmp_path):
+    found = read(tmp_path, KNOWNO, KNOWNO)
+    assert len(found.rows) == 1 and "line 1 has the same" in found.faults[0].message
+
+
+def test_forms_and_answers_are_passed_over(tmp_path):
+    found = read(tmp_path, KNOWNO, {"pair_id": "p1", "seat": "user", "typed_text": "The mug."})
+    assert (len(found.rows), found.faults) == (1, ())
+
+
+def test_the_kind_is_told_by_the_content(tmp_path):
+    assert is_decision(KNOWNO) and not is_decision({"pair_id": "p1"})
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(KNOWNO))
+    assert kind_of(path).name == "decisions"

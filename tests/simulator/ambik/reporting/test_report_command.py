@@ -1,0 +1,268 @@
+"""`askback report ambik`: runs and files side by side, under any switch, in tables, figures and files."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from logs import LogReader
+from simulator.ambik.measures import measures
+from simulator.ambik.predicting import calibrate, outcome
+from simulator.ambik.reporting.figures import nonconformity_figure
+from simulator.ambik.reporting.groups import results_of
+from simulator.ambik.reporting.sources import from_runs
+from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.settings import DEFAULT
+from simulator.ambik.trial_log import decisions
+from simulator.errors import InputError
+
+FIGURES = ("figure-3", "figure-4", "nonconformity", "set-sizes", "coverage", "epsilon")
+
+
+@pytest.fixture
+def report(call, log):
+    def made(*arguments, code=0):
+        result = call("report", *arguments, "--log", log)
+        assert result.exit_code == code, (result.output, result.exception)
+        return result
+
+    return made
+
+
+def plain(report, *arguments):
+    return json.loads(report(*arguments, "--json").stdout)
+
+
+def persons(log):
+    with LogReader(log) as reader:
+        return [
+            run.id
+            for run in reader.runs()
+            if any(one.method == "person" for one in decisions(reader, [run.id]))
+        ]
+
+
+def test_all_tables_of_all_methods(report, tests_of):
+    shown = report(*tests_of, "kitchen", "scenarios").stdout
+    for said in ("Table 3", "Table 6", "Table 7", "Table 8", "Table 9: CHR", "Table 9: HR", "SSC (Fig. 4)"):
+        assert said in shown
+    for name in ("KnowNo", "LAP", "LofreeCP", "Binary", "NoHelp", "built in"):
+        assert name in shown
+    tables = [line for line in shown.splitlines() if not line.startswith(("·", "["))]
+    assert max(map(len, tables)) <= 100
+    assert "marginal" in shown and "can fall below what is promised" in shown
+    # The paper's figures are of other data.
+    assert "paper: " not in shown and "GPT-4" not in shown
+
+
+def test_the_tables_hold_what_the_log_gives(report, reader, tests_of):
+    found = plain(report, *tests_of)
+    calibrated = calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT)
+    expected = measures(
+        [outcome(one, calibrated, DEFAULT) for one in decisions(reader, ["m-knowno"])], DEFAULT
+    )
+    name = "KnowNo, offline/script"
+    told = found["table_6"]["results"][name]
+    assert (told["q_hat"], told["n"], told["rank"]) == (calibrated.q_hat, 16, 14)
+    assert told["reference_usable"] is False
+    for kind in expected.types:
+        for measure in ("chr", "hr"):
+            value = found["table_9"]["results"][name][measure][kind.type]["interval"]
+            assert value == getattr(kind, measure).interval._asdict()
+        assert found["table_7"]["results"][name][kind.type]["interval"] == kind.icr.interval._asdict()
+    assert found["table_3"]["results"][name]["interval"] == expected.ambdif.interval._asdict()
+    assert (
+        found["coverage"]["results"][name]["report"]["coverage"]
+        == expected.overall.coverage.interval._asdict()
+    )
+    assert found["asking"]["results"]["NoHelp, offline/script"]["overall"]["hr"]["interval"]["value"] == 0
+
+
+def test_another_target_makes_other_sets_of_the_same_log(report, reader):
+    usual, wide = (plain(report, "m-knowno", *more) for more in ((), ("--target-success", "0.9")))
+    name = "KnowNo, offline/script"
+    then, now = (one["table_6"]["results"][name]["q_hat"] for one in (usual, wide))
+    assert now == sorted(calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT).nonconformities)[15]
+    assert now > then
+    sizes = [
+        one["asking"]["results"][name]["overall"]["set_size"]["interval"]["value"] for one in (usual, wide)
+    ]
+    assert sizes[1] >= sizes[0]
+    (remark,) = [one for one in wide["overview"]["remarks"] if "target_success" in one]
+    assert "0.9 instead of 0.8" in remark and "no model was asked" in remark
+    assert not any("instead of" in one for one in usual["overview"]["remarks"])
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "method"),
+    [
+        ("--temperature", "1", "knowno"),
+        ("--tokens", "raw_top5", "knowno"),
+        ("--quantile", "numpy_linear", "knowno"),
+        ("--cp-rule", "reference", "knowno"),
+        ("--renormalise", None, "lap"),
+        ("--entropy-weight", "0.9", "lofreecp"),
+    ],
+)
+def test_switches_of_scores_move_the_threshold(report, switch, value, method):
+    more = (switch,) if value is None else (switch, value)
+    usual, other = plain(report, f"m-{method}"), plain(report, f"m-{method}", *more)
+    then, now = (next(iter(one["table_6"]["results"].values()))["q_hat"] for one in (usual, other))
+    assert then != now
+
+
+def test_the_reference_rule_promises_nothing(report):
+    shown = report("m-knowno", "--cp-rule", "reference", "--metrics", "reference").stdout
+    assert "nothing is promised of their coverage" in shown
+    assert "faults included" in shown
+
+
+def test_a_letter_that_comes_back_twice_is_told_of(report):
+    shown = report("scenarios", "--tokens", "raw_top5", "--help-rule", "original").stdout
+    assert "counts twice" in shown
+
+
+def test_before_and_after_the_answer(report):
+    found = plain(report, "kitchen")["exchange"]["results"]["built in, offline/kitchen, answered"]
+    assert found["preferences"]["asked"]["value"] > found["unambiguous_direct"]["asked"]["value"]
+    assert found["preferences"]["right after"]["value"] > found["preferences"]["right before"]["value"]
+    assert found["all"]["right before"]["n"] == 24
+
+
+def test_people_stand_beside_models(report, log):
+    (run,) = persons(log)
+    found = plain(report, run, "m-knowno", "kitchen")
+    assert found["overview"]["results"]["people, people, answered"]["tasks"] == 2
+    assert found["overview"]["results"]["people, people, answered"]["people"] == 1
+    shown = report(run, "m-knowno").stdout
+    assert "people" in shown and "Table 9" in shown
+
+
+def test_every_set_of_a_pair(report, reader):
+    pair = decisions(reader, ["m-knowno"])[0].item.pair
+    shown = report("m-knowno", "m-binary", "--task", pair.id).stdout
+    sheet = shown[shown.index(f"== {pair.id}") :]
+    assert "-- ambiguous: " in sheet and "-- clear: " in sheet
+    assert "   <- here" in sheet and "Binary, offline/script: a" in sheet
+    assert sheet.count("== ") == 1
+    with pytest.raises(InputError, match="no run or file here has such a pair"):
+        raise report_error(report, "m-knowno", "--task", "none")
+
+
+def report_error(report, *arguments):
+    return report(*arguments, code=1).exception
+
+
+def test_figures_tables_and_sets_are_written(report, tests_of, tmp_path):
+    report(*tests_of, "--out", tmp_path)
+    for name in FIGURES:
+        assert (tmp_path / f"{name}.png").stat().st_size > 1000
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+        assert (tmp_path / f"{name}.csv").read_text().count("\n") > 1
+    panels = {row["panel"] for row in csv.DictReader((tmp_path / "figure-3.csv").read_text().splitlines())}
+    assert panels <= {"clear", "preferences", "common sense", "safety"} and len(panels) >= 3
+    series = {
+        row["series"] for row in csv.DictReader((tmp_path / "nonconformity.csv").read_text().splitlines())
+    }
+    assert series == {"at most the threshold", "above it"}
+    assert (tmp_path / "table_9-chr.tex").read_text().startswith(r"\begin{tabular}")
+    assert (tmp_path / "sets.txt").read_text().count("== ") == 12
+
+
+def test_histogram_is_parted_at_the_threshold(reader):
+    drawn = nonconformity_figure(results_of(from_runs(reader, ["m-knowno"]).groups))
+    counts = {mark.name: sum(mark.y) for mark in drawn.panels[0].marks}
+    found = calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT)
+    below = sum(value <= found.q_hat for value in found.nonconformities)
+    assert counts == {"at most the threshold": below, "above it": found.n - below}
+
+
+def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
+    file = tmp_path / "all.jsonl"
+    said = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
+    again = json.loads(call("score", file, "--json").stdout)
+    first = json.loads(said.stdout)
+    assert first.keys() == again.keys()
+    for kind in ("table_3", "table_6", "table_7", "table_8", "table_9", "ssc", "asking", "exchange"):
+        assert first[kind]["results"] == again[kind]["results"], kind
+    narrow = json.loads(call("score", file, "--target-success", "0.6", "--json").stdout)
+    name = "KnowNo, offline/script"
+    assert narrow["table_6"]["results"][name]["q_hat"] < again["table_6"]["results"][name]["q_hat"]
+
+
+def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
+    report("m-lap", "--lines", tmp_path / "both.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "both.jsonl").read_text().splitlines()]
+    for part in ("calibration", "test"):
+        some = [json.dumps(row) for row in rows if row["part"] == part]
+        (tmp_path / f"{part}.jsonl").write_text("\n".join(some))
+    both, apart = (
+        json.loads(call("score", *some, "--json").stdout)
+        for some in (
+            (tmp_path / "both.jsonl",),
+            (tmp_path / "test.jsonl", "--calibration", tmp_path / "calibration.jsonl"),
+        )
+    )
+    assert both["table_6"] == apart["table_6"] and both["table_9"] == apart["table_9"]
+    alone = json.loads(call("score", tmp_path / "test.jsonl", "--json").stdout)
+    assert alone["table_9"]["results"] == both["table_9"]["results"]
+    assert "the threshold is the logged one" in " ".join(alone["overview"]["remarks"])
+    refused = call("score", tmp_path / "test.jsonl", "--target-success", "0.5").exception
+    assert isinstance(refused, InputError) and "--target-success cannot be changed" in str(refused)
+
+
+def test_an_export_is_read_back(report, call, tmp_path):
+    report("m-knowno", "m-binary", "--export", tmp_path)
+    assert {one.name for one in tmp_path.iterdir()} == {"m-knowno.jsonl", "m-binary.jsonl", "results.csv"}
+    found = json.loads(call("score", tmp_path, "--json").stdout)
+    assert found["result_table"]["results"]["inconsistent"] == []
+    assert {row["method"] for row in found["result_table"]["results"]["rows"]} == {"knowno", "binary"}
+    assert set(found["table_3"]["results"]) == {"KnowNo, offline/script", "Binary, offline/script"}
+
+
+def test_runs_of_one_robot_are_told_apart(reader):
+    groups = from_runs(reader, ["m-knowno", "scenarios", "m-knowno"]).groups
+    assert [one.name for one in results_of(groups)] == ["offline/script", "offline/script, scenarios"]
+    twice = results_of([groups[0], groups[0]])
+    assert [one.name for one in twice] == ["offline/script (1)", "offline/script (2)"]
+
+
+def test_a_threshold_without_what_it_rests_on_cannot_be_moved(reader):
+    from dataclasses import replace
+
+    (group,) = from_runs(reader, ["m-knowno"]).groups
+    bare = replace(group, calibration=())
+    (found,) = results_of([bare])
+    (whole,) = results_of([group])
+    assert found.measures == whole.measures and found.coverage is None
+    assert results_of([bare], Switches.of(icr="best_option"))
+    with pytest.raises(InputError, match="not at hand"):
+        results_of([bare], Switches.of(temperature=1.0))
+    with pytest.raises(InputError, match="no prediction sets without a calibration"):
+        results_of([replace(bare, logged=None)])
+
+
+def test_a_calibration_alone_has_no_sets(report):
+    assert "is a calibration" in report("m-lap-calibration").stdout
+
+
+def test_the_paper_stands_beside_where_the_data_are_the_published_ones(reader):
+    from dataclasses import replace
+
+    from simulator.ambik.reporting.tables import PAPER_TABLES
+
+    groups = from_runs(reader, ["m-knowno", "m-lofreecp"]).groups
+    results = results_of([replace(one, version="paper") for one in groups])
+    made = {one.kind: one for table in PAPER_TABLES if (one := table(results)) is not None}
+    first = made["table_3"].tables[""].rows
+    assert [row[4:] for row in first] == [(0.01, 0.01, 0.02, 0.01, 0.07), (0.14, 0.21, 0.02, None, 0.05)]
+    assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables["chr"].rows) == 6
+    assert sum(str(row[1]).startswith("paper") for row in made["table_7"].tables[""].rows) == 4
+    assert "must not be used" in " ".join(made["table_6"].remarks)
+
+
+def test_what_is_no_run_is_refused(call, log):
+    result = call("report", "nobody", "--log", log)
+    assert result.exit_code == 1 and "nobody" in str(result.exception)

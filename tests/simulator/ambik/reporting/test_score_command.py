@@ -1,0 +1,145 @@
+"""`askback score ambik`: published files give what they should, and what is wrong with files is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulator.ambik.settings import DEFAULT
+from simulator.errors import InputError
+
+CASE = {
+    "id": "c1",
+    "metric": "HR",
+    "input": {"set_size": 2, "type": "safety"},
+    "expected_paper": 1,
+    "repo_value": 1,
+}
+
+
+def scored(call, *arguments, code=0):
+    result = call("score", *arguments, "--json")
+    assert result.exit_code == code, (result.output, result.exception)
+    return json.loads(result.stdout)
+
+
+def test_every_published_check_and_metric_case_is_in_the_json(call, published):
+    found = scored(call, published)
+    checks = {
+        one["id"]: one["reproduced"]
+        for one in json.loads((published.parent / "expected_examples.json").read_text())
+        if one["work"] == "AmbiK"
+    }
+    told = found["pairs"]["ambik"]["checks"]
+    assert set(checks) == set(told)
+    assert told["B5.calibration_balance"] == checks["B5.calibration_balance"]
+    assert told["B1.types_500"] == pytest.approx(checks["B1.types_500"])
+    cases = json.loads((published / "metric_cases_20.json").read_text())
+    found_cases = found["metric_cases"]["metric_cases_20"]["cases"]
+    assert list(found_cases) == [one["id"] for one in cases]
+    for one in cases:
+        for mode, name in (("paper", "expected_paper"), ("reference", "repo_value")):
+            told = found_cases[one["id"]][mode]
+            assert told["equal"] and told["expected"] == one[name]
+            if one[name] is None or isinstance(one[name], int | float):
+                assert told["found"] == (None if one[name] is None else pytest.approx(one[name]))
+
+
+def test_the_published_run_gives_its_thresholds(call, published):
+    (run,) = scored(call, published / "knowno_calib_logprobs_100.json")["knowno_run"].values()
+    rules = run["rules"]
+    assert (run["n"], run["rank"], run["epsilon"]) == (100, 81, pytest.approx(0.2))
+    assert {name: (one["order"], round(one["q_hat"], 6)) for name, one in rules.items()} == {
+        "merged.exact": (81, 0.840181),
+        "merged.numpy_higher": (82, 0.843288),
+        "merged.numpy_linear": (81, 0.840771),
+        "raw_top5.exact": (81, 0.866477),
+        "raw_top5.numpy_higher": (82, 0.867279),
+        "raw_top5.numpy_linear": (81, 0.86663),
+    }
+    original = rules["raw_top5.numpy_higher"]
+    assert original["help_rate"]["original"]["interval"]["value"] == pytest.approx(0.82)
+    assert original["success_rate"]["interval"]["value"] == pytest.approx(0.82)
+    # Left out, exactly those items are not covered whose own value is above the others' threshold.
+    assert rules["merged.exact"]["left_out_coverage"]["value"] == pytest.approx(0.8)
+    assert rules["merged.exact"]["left_out_coverage"]["n"] == 100
+
+
+def test_another_target_moves_the_threshold_of_a_published_run(call, published):
+    file = published / "knowno_calib_logprobs_100.json"
+    (run,) = scored(call, file, "--target-success", 0.9)["knowno_run"].values()
+    assert (run["rank"], run["rules"]["merged.exact"]["order"]) == (91, 91)
+
+
+def test_a_case_that_does_not_come_out_is_told(call, tmp_path):
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "expected_paper": 0}]))
+    found = scored(call, file)["metric_cases"]["cases"]
+    assert found["equal"] == {"paper": 1, "reference": 2}
+    assert not found["cases"]["c2"]["paper"]["equal"]
+    assert "NOT: 1" in call("score", file).stdout
+    alone = scored(call, file, "--metrics", "reference")["metric_cases"]["cases"]
+    assert alone["equal"] == {"reference": 2}
+
+
+def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
+    file = tmp_path / "results.csv"
+    file.write_text(
+        "method,model,type,CHR,HR,AmbDif\n"
+        "LofreeCP,LLaMA-2,preferences,0.15,1.0,\n"
+        "KnowNo,LLaMA-3,safety,0.01,0.99,\n"
+        "Binary,GPT-4,preferences,0.0,0.0,\nBinary,GPT-4,safety,1.0,0.0,\n"
+        "Binary,GPT-4,common_sense_knowledge,1.0,0.0,\nBinary,GPT-4,all,,,0.03\n"
+    )
+    found = scored(call, file)["result_table"]["results"]
+    assert [(one["line"], one["method"]) for one in found["inconsistent"]] == [(2, "lofreecp"), (7, "binary")]
+    shown = call("score", file).stdout
+    assert "line 2, LofreeCP: chr: is 0.15, but HR of preferences is 1" in shown
+    assert "half of the last digit" in shown
+
+
+def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
+    from simulator.ambik.reporting.paper import paper
+    from simulator.ambik.terms import TASK_TYPES
+
+    lines = ["method,model,type,CHR,HR"]
+    for row in paper()["table_9"]:
+        for place, kind in enumerate(TASK_TYPES):
+            lines.append(f"{row['method']},{row['model']},{kind},{row['chr'][place]},{row['hr'][place]}")
+    file = tmp_path / "table_9.csv"
+    file.write_text("\n".join(lines) + "\n")
+    found = scored(call, file)["result_table"]["table_9"]
+    assert {(one["method"]) for one in found["inconsistent"]} == {"lofreecp"}
+    rows = {found["rows"][one["line"] - 2]["model"] for one in found["inconsistent"]}
+    assert "LLaMA-2" in rows
+
+
+def test_what_cannot_be_read_ends_with_1(call, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "other.json").write_text('[{"a": 1}]')
+    result = call("score", tmp_path / "empty.csv", tmp_path / "other.json", tmp_path / "none.csv")
+    assert result.exit_code == 1
+    for said in ("empty.csv: is empty", "other.json: is none of AmbiK's files", "none.csv: there is no such"):
+        assert said in result.stderr
+
+
+def test_a_switch_out_of_range_is_refused(call, tmp_path):
+    result = call("score", tmp_path, "--target-success", "1.5")
+    assert isinstance(result.exception, InputError) and "target_success" in str(result.exception)
+    assert DEFAULT.target_success == 0.8
+
+
+def test_everything_is_written(call, published, tmp_path):
+    out = tmp_path / "out"
+    result = call("score", published / "metric_cases_20.json", "--out", out)
+    assert result.exit_code == 0
+    assert {one.name for one in out.iterdir()} == {
+        "report.json",
+        "metric_cases-metric_cases_20-cases.csv",
+        "metric_cases-metric_cases_20-cases.tex",
+    }
+    (tmp_path / "file").write_text("")
+    again = call("score", published / "metric_cases_20.json", "--out", Path(tmp_path / "file"))
+    assert isinstance(again.exception, InputError)
