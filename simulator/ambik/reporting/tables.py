@@ -63,7 +63,7 @@ def table_6(results: Sequence[Result]) -> Section | None:
         infinite = found.q_hat == float("inf")
         told: Cell = "infinite" if infinite else f"{found.q_hat:.4f}"
         value = None if reference is None or reference.q_hat == float("inf") else reference.q_hat
-        counted: list[Cell] = [told, found.n, found.rank, found.without]
+        counted: list[Cell] = [told, found.n, found.rank]
         rows.append([*_names(one), *counted, value, *_beside(printed, one)])
         data[one.label] = {
             "q_hat": found.q_hat,
@@ -76,7 +76,7 @@ def table_6(results: Sequence[Result]) -> Section | None:
             "reference_value": value,
             "reference_usable": False,
         }
-    counts = (Column("n", 0), Column("rank", 0), Column("without", 0))
+    counts = (Column("n", 0), Column("rank", 0))
     heads: tuple[Column | str, ...] = (
         *_HEAD,
         "q-hat",
@@ -87,8 +87,7 @@ def table_6(results: Sequence[Result]) -> Section | None:
     title = "Table 6: thresholds; the published code's CP value is not usable as one"
     remarks = [
         "CP value: the upper quantile of the scores of all right options, as the published code takes it. It "
-        "is there to be compared with the paper's and must not be used as a threshold. without: calibration "
-        "items none of whose options is right."
+        "is there to be compared with the paper's and must not be used as a threshold."
     ]
     return _section(
         "table_6", Table(heads, rows, title), some, data, [*remarks, *_notes(printed, "models", "table_6")]
