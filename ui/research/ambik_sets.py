@@ -9,6 +9,7 @@ from typing import Final
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem
+from simulator.ambik.naming import bare
 from simulator.ambik.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.playing import task_of
 from simulator.ambik.summary import exchange_measures
@@ -98,11 +99,15 @@ def _task(some: Sequence[SetPair]) -> Task:
     item = some[0].item
     marked = {one.person: one.people for one in some}
     sets = {one.run: one.model for one in some}
-    people = Counter(text for texts in marked.values() for text in texts)
-    every = dict.fromkeys([*people, *(text for texts in sets.values() for text in texts)])
+    people = Counter(bare(text) for texts in marked.values() for text in texts)
+    held = {run: {bare(text) for text in texts} for run, texts in sets.items()}
+    words: dict[str, str] = {}
+    for texts in (*marked.values(), *sets.values()):
+        for text in texts:
+            words.setdefault(bare(text), text)
     actions = [
-        Action(text, people[text], tuple(run for run, texts in sets.items() if text in texts))
-        for text in every
+        Action(text, people[key], tuple(run for run, keys in held.items() if key in keys))
+        for key, text in words.items()
     ]
     ordered = sorted(actions, key=lambda one: (-one.people, -len(one.runs)))
     return Task(item, task_of(item), len(marked), tuple(ordered))

@@ -1,0 +1,150 @@
+"""AmbiK on the researchers' pages in Chromium: another target, decisions, annotated pairs, sets, asking."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+POTS = Path(__file__).parents[1] / "ui" / "research" / "pots.py"
+ANNOTATED = "study-annotators-test"
+WORDS = "Which of them, please?"
+
+
+@pytest.fixture(scope="module")
+def filled(server: Any) -> Any:
+    """The server's log with methods, people and annotators in it."""
+    # In a process of its own: while Playwright runs, no other event loop can.
+    command = [sys.executable, str(POTS), str(server.log)]
+    environment = server.environment | {"PYTHONPATH": str(POTS.parents[3])}
+    subprocess.run(command, env=environment, cwd=POTS.parents[3], check=True)
+    return server
+
+
+def test_the_slider_lays_another_target_on_the_run(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research?run=knowno")
+    page.wait_for_selector("[data-figure=ambik-nonconformity] svg.main-svg")
+    before = page.inner_text(".rk-was .rs-num >> nth=0")
+    page.focus("#rk-target")
+    page.keyboard.press("Home")
+    page.wait_for_url("**target=0.05**")
+    page.wait_for_selector(".rk-target-words a")
+    assert page.inner_text("[data-target-value]") == "0.05"
+    assert page.inner_text(".rk-was .rs-num >> nth=0") != before
+    assert page.evaluate("document.activeElement.id") == "rk-target"
+    page.click(".rk-target-words a")
+    page.wait_for_selector(".rk-target-words .rs-chip")
+    assert page.inner_text(".rk-was .rs-num >> nth=0") == before
+
+
+def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research?run=knowno&tab=dialogues")
+    page.wait_for_selector(".rs-list li")
+    every = page.locator(".rs-list li").count()
+    page.select_option("#rs-asked", "no")
+    page.wait_for_function("n => document.querySelectorAll('.rs-list li').length < n", arg=every)
+    page.click(".rs-list a >> nth=0")
+    page.wait_for_selector(".rk-column")
+    assert page.locator(".rk-column").count() == 2
+    one, other = (page.locator(".rk-column").nth(place).bounding_box() for place in (0, 1))
+    assert one and other and one["x"] + one["width"] <= other["x"]
+    page.click(".rk-column.rk-now summary:has-text('Prompts')")
+    page.wait_for_selector(".rk-column.rk-now pre:visible")
+
+
+def test_a_third_person_makes_one_pair_of_two_forms(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research/pairs")
+    page.fill("[name=reviewer]", "zoe")
+    page.press(".rs-start [type=submit]", "Enter")
+    page.wait_for_selector("[data-judge=pair][data-item]")
+    before = page.get_attribute("[data-judge]", "data-item")
+    page.wait_for_function("document.querySelector('#rk-clear').value !== ''")
+    page.click(".rk-form [type=submit]")
+    page.wait_for_selector("[data-problems=one_ambiguity]:not([hidden])")
+    if page.locator("[data-act=rk-take][data-side='1'][data-field=question]").count():
+        page.click("[data-act=rk-take][data-side='1'][data-field=question]")
+        assert page.input_value("#rk-question").startswith("Please tell me:")
+    page.fill("#rk-question", WORDS)
+    page.check("[name=one_ambiguity]")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".rs-save-saved")
+    page.wait_for_function(
+        "before => document.querySelector('[data-judge]')?.dataset.item !== before", arg=before
+    )
+    with sqlite3.connect(f"file:{filled.log}?mode=ro", uri=True) as connection:
+        (row,) = connection.execute("SELECT value FROM judgments WHERE kind = 'ambik.pair'").fetchall()
+    assert json.loads(row[0])["question"] == WORDS
+    page.click("text=Agreement, progress and export >> nth=0")
+    page.wait_for_selector(".rk-flow")
+    with page.expect_download() as download:
+        page.click("text=The pairs so far")
+    assert WORDS in download.value.path().read_text("utf-8")
+
+
+def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{filled.url}/research/asking")
+    page.wait_for_selector(".rl-run")
+    for run in ("kitchen", "binary"):
+        page.check(f"[name=runs][value={run}]")
+    page.click(".rk-choose [type=submit]")
+    page.wait_for_selector("[data-figure=asking-ambik] svg.main-svg")
+    assert page.locator(".rk-asking tbody tr").count() == 2
+
+
+PLACES = (
+    "/research?run=knowno",
+    "/research?run=knowno-calibration&target=0.97",
+    "/research?run=kitchen",
+    f"/research?run={ANNOTATED}",
+    "/research/pairs",
+    f"/research/pairs?run={ANNOTATED}&tab=agreement",
+    f"/research/pairs?run={ANNOTATED}&reviewer=yan",
+    "/research/sets",
+    "/research/asking",
+    "/research/asking?runs=kitchen&runs=knowno&runs=study-robots-test&by=both",
+)
+EPISODES = ("knowno", "lofreecp", "kitchen", "study-robots-test")
+
+
+def every_place(page: Any, server: Any) -> Any:
+    """Each page in turn, the first decision of some runs among them."""
+    for place in PLACES:
+        page.goto(f"{server.url}{place}")
+        page.wait_for_selector("#ab-content h1")
+        yield place
+    for run in EPISODES:
+        page.goto(f"{server.url}/research?run={run}&tab=dialogues")
+        page.click(".rs-list a >> nth=0")
+        page.wait_for_selector(".rs-dialogue")
+        yield run
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
+def test_the_pages_keep_the_accessibility_rules(
+    filled: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
+) -> None:
+    page = open_page(scheme=scheme, locale=locale).page
+    for _ in every_place(page, filled):
+        check_rules(page)
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_every_page_fits_its_screen(filled: Any, open_page: Any, width: int) -> None:
+    page = open_page(width=width, height=800).page
+    wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+              && !e.closest('.ab-hidden, .ab-skip, svg, .rs-scroll, .rs-table-card, pre')
+              && e.getBoundingClientRect().right > w + 1).map(e => e.className)"""
+    for place in every_place(page, filled):
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+        assert page.evaluate(wide, width) == [], place
