@@ -89,6 +89,11 @@ def table_6(results: Sequence[Result]) -> Section | None:
         "CP value: the upper quantile of the scores of all right options, as the published code takes it. It "
         "is there to be compared with the paper's and must not be used as a threshold."
     ]
+    remarks += [
+        f"{one.label}: of {one.calibrated.without} calibration items no option is right"
+        for one in some
+        if one.calibrated is not None and one.calibrated.without
+    ]
     return _section(
         "table_6", Table(heads, rows, title), some, data, [*remarks, *_notes(printed, "models", "table_6")]
     )
