@@ -128,7 +128,8 @@ def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, 
 
 
 def test_study_files_go_to_their_benchmarks():
-    files = [file for room in ("ambibench", "ambient", "ambik") for file in find_studies(SIMULATOR / room / "studies")]
+    rooms = ("ambibench", "ambient", "ambik")
+    files = [file for room in rooms for file in find_studies(SIMULATOR / room / "studies")]
     held = app.held_studies(files)
     assert {name: len(some) for name, some in held.items()} == {"ambibench": 3, "ambient": 2, "ambik": 3}
     assert all(study.benchmark == name for name, some in held.items() for study in some)

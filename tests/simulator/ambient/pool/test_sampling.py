@@ -7,10 +7,10 @@ import pytest
 
 from simulator.ambient.data import PoolPair
 from simulator.ambient.pool.groups import Group
-from simulator.journal import Journal, key_of
 from simulator.ambient.pool.prompt import new_pairs_prompt, parse_pair
 from simulator.ambient.pool.sampling import Decoding, draw, prompts_of, samples_of
 from simulator.errors import InputError
+from simulator.journal import Journal, key_of
 from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
 
 
