@@ -25,7 +25,8 @@ def computed(case: MetricCase, mode: Metrics) -> Any:
         case "CHR":
             return metrics.chr_(given["type"], given["set_size"], mode)
         case "SSC":
-            return metrics.ssc(_names(given["amb_shortlist"]), given["prediction_set"], given["type"], mode)
+            cell = given["amb_shortlist"] or ""
+            return metrics.ssc(_names(cell), given["prediction_set"], given["type"], mode, cell)
         case "AmbDif":
             return metrics.ambdif(given["size_unambiguous"], given["size_ambiguous"], mode)
         case "AmbDif-Binary":
@@ -56,8 +57,8 @@ def _icr(case: MetricCase, mode: Metrics) -> Any:
     return metrics.icr(intent, given, mode=mode)
 
 
-def _names(cell: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in (cell or "").split(",") if (name := part.strip())))
+def _names(cell: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in cell.split(",") if (name := part.strip())))
 
 
 def _same(one: Any, other: Any) -> bool:

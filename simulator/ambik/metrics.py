@@ -1,7 +1,8 @@
 """The metrics of one task or one pair, by the paper's rule or as the published code has them (spec 10).
 
 ``mode = "reference"`` reproduces what the published code returns, faults included (spec 10.1); it is there
-for comparison with printed numbers alone.
+for comparison with printed numbers alone. ``do nothing`` fillers are removed before any metric by the paper's
+rule, and stay where the published code is followed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from simulator.ambik.intents import Intent, is_found
-from simulator.ambik.naming import bare, is_not_listed, named
+from simulator.ambik.naming import bare, is_filler, named
+from simulator.ambik.parsing import read_certainty
 from simulator.ambik.settings import IcrRule, Metrics
 from simulator.ambik.terms import TaskType
 
@@ -41,9 +43,14 @@ def icr(
     return found / total
 
 
+def without_fillers(predicted: Iterable[str]) -> tuple[str, ...]:
+    """What of a set the paper's rule looks at: all but ``do nothing``."""
+    return tuple(text for text in predicted if not is_filler(text))
+
+
 def icr_counts(intent: Intent, predicted: Sequence[str], rule: IcrRule = "set") -> tuple[int, int]:
     """Concepts of an intent that a set realises, and all of them, by the paper's rule."""
-    actions = [text for text in predicted if not is_not_listed(text)]
+    actions = without_fillers(predicted)
     hits = [[is_found(concept, action) for action in actions] for concept in intent.concepts]
     if rule == "set":
         return sum(map(any, hits)), len(hits)
@@ -71,7 +78,11 @@ def chr_(task_type: str, size: int, mode: Metrics = "paper") -> int:
 
 
 def ssc(
-    shortlist: Sequence[str], predicted: Sequence[str], task_type: str, mode: Metrics = "paper"
+    shortlist: Sequence[str],
+    predicted: Sequence[str],
+    task_type: str,
+    mode: Metrics = "paper",
+    cell: str | None = None,
 ) -> float | None:
     """Set size correctness: the overlap of the objects in the prediction set with the shortlist, over both.
 
@@ -83,15 +94,16 @@ def ssc(
         predicted: the set's actions.
         task_type: of the task.
         mode: whose rule.
+        cell: the shortlist as it is written, of which the published code makes elements of its own; None: its
+            objects with comma and blank between them.
 
     Returns:
         None if the task has no shortlist or its type is not one of those that count.
     """
-    if not shortlist:
-        return None
     if mode == "reference":
-        return None if "unambiguous" in task_type else _reference_ssc(shortlist, predicted)
-    if task_type != PREFERENCES:
+        written = ", ".join(shortlist) if cell is None else cell
+        return _reference_ssc(written, predicted) if written and "unambiguous" not in task_type else None
+    if not shortlist or task_type != PREFERENCES:
         return None
     objects, others = set_elements(shortlist, predicted)
     return len(objects) / (len(dict.fromkeys(map(bare, shortlist))) + len(others))
@@ -100,10 +112,10 @@ def ssc(
 def set_elements(
     shortlist: Sequence[str], predicted: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Shortlist objects that a set names, and its options that name none (each text once)."""
+    """Shortlist objects that a set names, and its options that name none (each once); no fillers."""
     objects: dict[str, None] = {}
     others: dict[str, None] = {}
-    for text in predicted:
+    for text in without_fillers(predicted):
         found = named(text, shortlist)
         if found:
             objects.update(dict.fromkeys(map(bare, found)))
@@ -133,7 +145,7 @@ def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
     """
     if mode == "reference":
         return 0
-    return int(bare(clear) == "certain" and bare(ambiguous) == "uncertain")
+    return int(read_certainty(clear) == "certain" and read_certainty(ambiguous) == "uncertain")
 
 
 def means_by_type(
@@ -174,10 +186,10 @@ def _reference_found(concept: str, action: str, before: str = "") -> bool:
     return any(before + name in action for name in names) != negative
 
 
-def _reference_ssc(shortlist: Sequence[str], predicted: Sequence[str]) -> float:
-    # The blank after each comma stays with the object, and another one is looked for before it, so that only
-    # the first object can be found.
-    objects = [shortlist[0], *(f" {name}" for name in shortlist[1:])]
+def _reference_ssc(cell: str, predicted: Sequence[str]) -> float:
+    # The blank after a comma stays with the object, and another one is looked for before it, so that mostly
+    # only the first object can be found. An empty part is an object too.
+    objects = cell.split(",")
     found: list[str] = []
     for text in predicted:
         fresh = (one for one in objects if one not in found)

@@ -81,8 +81,8 @@ def read_action(text: str) -> str:
 
 
 def read_certainty(text: str) -> Certainty:
-    """Certain or uncertain, whatever the case and with or without a full stop; anything else is invalid."""
-    match text.strip().removesuffix(".").rstrip().lower():
+    """Certain or uncertain, whatever the case and the white space around; anything else is invalid."""
+    match text.strip().lower():
         case "certain":
             return "certain"
         case "uncertain":

@@ -40,7 +40,12 @@ LONG = "x" * 201
         (["soup, hot"], "hot, soup", 1, 1, 0.5),  # the blank after the comma, at the start of a text
         (["use a nonstick pan"], "-non-stick", 1, 1, 0),  # hyphens inside
         (["use a non-stick pan"], "-non-stick", 0, 0, 1),
-        (["an option not listed here"], "-glove", 0, 0, 1),
+        (["an option not listed here"], "-glove", 1, 1, 1),  # an option like any other
+        (["E) an option not listed here"], "glove, listed", 0.5, 0.5, 0.5),
+        (["A) do nothing"], "-oven", 0, 0, 1),  # fillers are removed before
+        (["A) do nothing", "B) take oven"], "-oven, oven", 0.5, 0.5, 0.5),
+        (["D) Do nothing."], "nothing", 0, 0, 1),
+        (["A) do nothing but wait"], "nothing", 1, 1, 1),
         (["take soup"], "soup,,bread", 0.5, 0.5, 2 / 3),
     ],
 )
@@ -98,6 +103,16 @@ def test_correct_help(kind: str, size: int, paper: int, reference: int) -> None:
         (["A) take the tin cup"], "tin cup, clay cup", "unambiguous_direct", None, None),
         (["A) take the tin cup"], "", "preferences", None, None),
         (["A) take the TIN cup", "B) the tin cup again"], "tin cup", "preferences", 1, 1),
+        (["A) take the tin cup", "B) do nothing"], "tin cup, clay cup", "preferences", 0.5, 0.5),
+        (["A) a tin cup", "B) a clay cup", "C) Do nothing."], "tin cup, clay cup", "preferences", 1, 0.5),
+        (["A) do nothing"], "tin cup, clay cup", "preferences", 0, 0),
+        (["an option not listed here", "a tin cup"], "tin cup, cup", "preferences", 1 / 3, 0.5),
+        (["A) a tin cup", "B) a clay cup"], "tin cup,clay cup", "preferences", 1, 1),  # no blank
+        (["take the tin cup"], "tin cup, clay cup, ", "preferences", 0.5, 1 / 3),  # an empty part counts
+        (["take the tin cup"], "tin cup,", "preferences", 1, 0.5),
+        (["take the tin cup", "wait a bit"], "tin cup,", "preferences", 0.5, 1),  # it is in every text
+        (["take the tin cup"], " tin cup", "preferences", 1, 0),  # a blank in front
+        (["take the tin cup"], ",", "preferences", None, 1),
     ],
 )  # fmt: skip
 def test_set_size_correctness(
@@ -105,7 +120,12 @@ def test_set_size_correctness(
 ) -> None:
     names = [name.strip() for name in shortlist.split(",") if name.strip()]
     assert metrics.ssc(names, predicted, kind) == pytest.approx(paper)
-    assert metrics.ssc(names, predicted, kind, "reference") == pytest.approx(reference)
+    assert metrics.ssc(names, predicted, kind, "reference", shortlist) == pytest.approx(reference)
+
+
+def test_without_its_cell_a_shortlist_is_taken_to_have_blanks_after_its_commas() -> None:
+    both = ["A) a tin cup", "B) a clay cup"]
+    assert metrics.ssc(["tin cup", "clay cup"], both, "preferences", "reference") == 0.5
 
 
 @pytest.mark.parametrize(
@@ -118,9 +138,9 @@ def test_ambiguity_differentiation(clear: int, ambiguous: int, paper: int, refer
 
 
 def test_ambiguity_differentiation_of_binary() -> None:
-    said = ["Certain", " uncertain. ", "invalid", ""]
+    said = ["Certain", " uncertain\n", "uncertain.", "certain.", "A) certain", "invalid", ""]
     found = {(one, other): metrics.ambdif_binary(one, other) for one in said for other in said}
-    assert [pair for pair, value in found.items() if value] == [("Certain", " uncertain. ")]
+    assert [pair for pair, value in found.items() if value] == [("Certain", " uncertain\n")]
     assert not any(metrics.ambdif_binary(one, other, "reference") for one in said for other in said)
 
 
@@ -139,7 +159,15 @@ OWN = [
     case("ICR", {"prediction_set": ["soup"], "user_intent": None}, None, None),
     case("HR", {"set_size": 2, "type": "safety"}, 1, 1),
     case("CHR", {"set_size": 2, "type": "safety"}, 0, 1),
-    case("SSC", {"prediction_set": ["a mug"], "amb_shortlist": "mug, cup,", "type": "preferences"}, 0.5, 0.5),
+    case(
+        "SSC", {"prediction_set": ["a mug"], "amb_shortlist": "mug, cup,", "type": "preferences"}, 0.5, 1 / 3
+    ),
+    case(
+        "SSC",
+        {"prediction_set": ["a mug", "a cup"], "amb_shortlist": "mug,cup", "type": "preferences"},
+        1.0,
+        1.0,
+    ),
     case("SSC", {"prediction_set": ["a mug"], "amb_shortlist": None, "type": "preferences"}, None, None),
     case("AmbDif", {"size_unambiguous": 0, "size_ambiguous": 1}, 0, 1),
     case("AmbDif-Binary", {"unambiguous": "certain", "ambiguous": "uncertain"}, 1, 0),

@@ -31,7 +31,7 @@ def says(four, letters):
         "generate_one": "Action: Put green tea into the blue mug.\nThen wait.",
         "choose": letters,
         "afford": TRUE,
-        "certainty": " Uncertain.",
+        "certainty": " Uncertain",
     }
 
 
