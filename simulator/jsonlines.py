@@ -28,6 +28,16 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+def finite(value: Any) -> float | None:
+    """A value as a number; None if it is none: true or false, not finite, or larger than numbers can be."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
 class FieldError(Exception):
     """A row cannot be read; the message names the field and what it should be."""
 
@@ -80,9 +90,10 @@ class Row:
     def number(self, name: str) -> float:
         """A finite number."""
         value = self.get(name, _MISSING)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        number = finite(value)
+        if number is None:
             raise self.wrong(name, self._said(value, "a number"))
-        return float(value)
+        return number
 
     def number_or_none(self, name: str) -> float | None:
         """A number, or None where the file has none: null, NaN, infinity, or no such field."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.files.lettered import letters, logprob
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.playing import read_settings
@@ -246,19 +247,15 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
 
 def _lettered(row: Row) -> dict[str, Any]:
     options = row.object("options")
-    letters = {letter: options.text(letter) for letter in options.data}
-    if not letters:
+    texts = {letter: options.text(letter) for letter in options.data}
+    if not texts:
         raise row.wrong("options", "is empty")
-    filled, right = _texts(row, "filled_options"), row.get("right")
-    for name, some in (("filled_options", filled), ("right", right or ())):
-        if unknown := [one for one in some if one not in letters]:
-            raise row.wrong(name, f"has {unknown[0]!r}, which is none of the options")
     return {
-        "options": letters,
-        "filled": filled,
+        "options": texts,
+        "filled": () if row.get("filled_options") is None else letters(row, "filled_options", texts),
         "tokens": tuple(_token(row, place, one) for place, one in enumerate(row.list("token_table"))),
         "action": _text(row, "action"),
-        "right": None if right is None else tuple(right),
+        "right": None if row.get("right") is None else letters(row, "right", texts),
     }
 
 
@@ -279,10 +276,13 @@ def _sampled(row: Row) -> dict[str, Any]:
     if any(number < 1 for number in counts.values()):
         raise row.wrong("samples", "has an answer that was drawn less than once")
     likeness = row.object("similarities") if similar else None
+    draws = row.whole("draws") if row.get("draws") is not None else sum(counts.values())
+    if draws < 0:
+        raise row.wrong("draws", f"is {draws}; so many answers cannot be drawn")
     return {
         "samples": counts,
         "similarities": {} if likeness is None else {one: likeness.number(one) for one in likeness.data},
-        "draws": row.whole("draws") if row.get("draws") is not None else sum(counts.values()),
+        "draws": draws,
         "action": _text(row, "action"),
     }
 
@@ -328,7 +328,10 @@ def _threshold(row: Row) -> Calibrated | None:
 def _maybe_infinite(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise InputError(f"is {value!r}, not a number or inf")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise InputError("is too large for a number; infinity is written inf") from error
     if math.isnan(number):
         raise InputError("is no number")
     return number
@@ -339,12 +342,7 @@ def _token(row: Row, place: int, given: Any) -> tuple[str, float]:
     pair = [given.get("token"), given.get("logprob")] if isinstance(given, dict) else given
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
         raise row.wrong(name, "is not a token with its log-probability")
-    number = pair[1]
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-        raise row.wrong(name, f"has {number!r}, not a finite number")
-    if number > 1e-6:
-        raise row.wrong(name, f"has {number:g}; the logarithm of a probability is at most 0")
-    return pair[0], float(number)
+    return pair[0], logprob(row, name, pair[1])
 
 
 def _said(row: Row, name: str) -> tuple[tuple[str, str], ...]:

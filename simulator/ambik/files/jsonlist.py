@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,31 +17,43 @@ _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Entry(NamedTuple):
-    """One record: its first line in the file, from 1, and its value; a text says why it has none."""
+    """One record.
+
+    Attributes:
+        line: its first in the file, from 1; of what cannot be read the one where that shows.
+        value: what it is.
+        problem: why it has no value; empty if it has.
+    """
 
     line: int
     value: Any
+    problem: str = ""
 
 
 def read_entries(path: str | Path) -> tuple[Entry, ...]:
     """The records of a file: by its suffix JSON lines, or a JSON list.
 
+    Of a list that breaks off or cannot be read on, the records before that are kept, and the last entry tells
+    where it is.
+
     Raises:
         InputError: if the file cannot be read, or is no such list.
     """
     if is_lines(path):
-        return tuple(Entry(line, value) for line, value in raw_lines(path))
+        return tuple(
+            Entry(line, None, value) if isinstance(value, str) else Entry(line, value)
+            for line, value in raw_lines(path)
+        )
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        return _entries(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not a JSON list: {error.msg}") from error
-    except RecursionError as error:
-        raise InputError(f"{path}: is not JSON: cannot be parsed") from error
+    place = _skip(text, 0)
+    if text[place : place + 1] != "[":
+        raise InputError(f"{path}: is not a JSON list: it does not begin with [")
+    return tuple(_entries(text, _skip(text, place + 1)))
 
 
 def is_lines(path: str | Path) -> bool:
@@ -65,10 +77,10 @@ def read_records(
     """
     good: dict[str, tuple[T, int]] = {}
     faults: list[Fault] = []
-    for line, value in read_entries(path):
+    for line, value, problem in read_entries(path):
         try:
-            if not isinstance(value, dict):
-                raise FieldError(value if is_lines(path) else "is not an object")
+            if problem or not isinstance(value, dict):
+                raise FieldError(problem or "is not an object")
             found = parse(Row(value))
             if key(found) in good:
                 raise FieldError(f"{name}: the record in line {good[key(found)][1]} has the same")
@@ -83,27 +95,28 @@ def read_records(
     )
 
 
-def _entries(text: str) -> tuple[Entry, ...]:
+def _entries(text: str, place: int) -> Iterator[Entry]:
+    """The elements of a list, the first of which, or the closing bracket, is at `place`."""
     decoder = json.JSONDecoder()
-    place = _skip(text, 0)
-    if text[place : place + 1] != "[":
-        raise json.JSONDecodeError("it does not begin with [", text, place)
-    found: list[Entry] = []
-    place = _skip(text, place + 1)
-    line, counted = 1, 0
-    while text[place : place + 1] != "]":
-        if found:
-            if text[place : place + 1] != ",":
-                raise json.JSONDecodeError("a comma or ] is missing", text, place)
-            place = _skip(text, place + 1)
-        line, counted = line + text.count("\n", counted, place), place
-        value, end = decoder.raw_decode(text, place)
-        found.append(Entry(line, value))
-        place = _skip(text, end)
-    rest = _skip(text, place + 1)
-    if rest < len(text):
-        raise json.JSONDecodeError("something follows the list", text, rest)
-    return tuple(found)
+    line, counted, first = 1, 0, True
+    try:
+        while text[place : place + 1] != "]":
+            if not first:
+                if text[place : place + 1] != ",":
+                    raise json.JSONDecodeError("a comma or ] is missing", text, place)
+                place = _skip(text, place + 1)
+            line, counted, first = line + text.count("\n", counted, place), place, False
+            value, end = decoder.raw_decode(text, place)
+            yield Entry(line, value)
+            place = _skip(text, end)
+        rest = _skip(text, place + 1)
+        if rest < len(text):
+            raise json.JSONDecodeError("something follows the list", text, rest)
+    except json.JSONDecodeError as error:
+        problem = f"is not a whole JSON list: {error.msg}, column {error.colno}; nothing after it is read"
+        yield Entry(error.lineno, None, problem)
+    except (ValueError, RecursionError):
+        yield Entry(line, None, "is not JSON: cannot be parsed; nothing after it is read")
 
 
 def _skip(text: str, place: int) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.files.lettered import letters, logprob
 from simulator.jsonlines import Read, Row
 
 FIELDS: Final = ("item", "options", "true_options", "top_tokens", "top_logprobs")
@@ -41,7 +41,7 @@ def is_logprobs(row: Mapping[str, Any]) -> bool:
 
 
 def read_logprobs(path: str | Path) -> Read[Logprobs]:
-    """The records of a file; one with a log-probability that is no finite number of at most 0 is a fault.
+    """The records of a file; one with a log-probability that is no finite number up to 0 is a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -51,14 +51,12 @@ def read_logprobs(path: str | Path) -> Read[Logprobs]:
 
 def _logprobs(row: Row) -> Logprobs:
     options = row.object("options")
-    letters = {letter: options.text(letter) for letter in options.data}
-    if not letters:
+    texts = {letter: options.text(letter) for letter in options.data}
+    if not texts:
         raise row.wrong("options", "is empty")
     not_listed = row.text("not_listed_option") if row.get("not_listed_option") is not None else ""
-    true = row.list("true_options")
-    for name, letter in (("not_listed_option", not_listed), *(("true_options", one) for one in true)):
-        if letter != "" and letter not in letters:
-            raise row.wrong(name, f"has {letter!r}, which is none of the options")
+    if not_listed and not_listed not in texts:
+        raise row.wrong("not_listed_option", f"has {not_listed!r}, which is none of the options")
     tokens = row.list("top_tokens")
     numbers = row.list("top_logprobs", len(tokens))
     if not tokens:
@@ -66,11 +64,11 @@ def _logprobs(row: Row) -> Logprobs:
     return Logprobs(
         item=row.key("item"),
         split=row.text("split") if row.get("split") is not None else "",
-        options=letters,
+        options=texts,
         not_listed=not_listed,
-        true_options=tuple(true),
+        true_options=letters(row, "true_options", texts),
         tokens=tuple(
-            (_token(row, place, token), _logprob(row, place, number))
+            (_token(row, place, token), logprob(row, f"top_logprobs[{place}]", number))
             for place, (token, number) in enumerate(zip(tokens, numbers, strict=True))
         ),
     )
@@ -80,14 +78,3 @@ def _token(row: Row, place: int, token: Any) -> str:
     if not isinstance(token, str):
         raise row.wrong(f"top_tokens[{place}]", f"is {token!r}, not a text")
     return token
-
-
-def _logprob(row: Row, place: int, number: Any) -> float:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-        shown = "null" if number is None else repr(number)
-        raise row.wrong(f"top_logprobs[{place}]", f"is {shown}, not a finite number")
-    if number > 0:
-        raise row.wrong(
-            f"top_logprobs[{place}]", f"is {number:g}; the logarithm of a probability is at most 0"
-        )
-    return float(number)

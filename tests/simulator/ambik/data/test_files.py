@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from simulator.ambik.checking import check_files
 from simulator.ambik.files.jsonlist import read_entries
 from simulator.ambik.files.kinds import KINDS, files_of, kind_of
 from simulator.ambik.files.knowno import TYPES, read_knowno
@@ -138,6 +139,18 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"top_tokens": [], "top_logprobs": []}, "top_tokens is empty"),
         ({"top_tokens": ["A", 1, "B"]}, "top_tokens[1] is 1, not a text"),
         ({"true_options": ["F"]}, "true_options has 'F', which is none of the options"),
+        ({"true_options": [["A"]]}, "true_options has ['A'], which is none of the options"),
+        ({"true_options": [5]}, "true_options has 5, which is none of the options"),
+        ({"true_options": "AB"}, 'true_options is "AB", not a list'),
+        ({"not_listed_option": ["A"]}, 'not_listed_option is ["A"], not a text'),
+        (
+            {"top_logprobs": [-(10**400), -1, -2]},
+            f"top_logprobs[0] is -1{'0' * 38}, not a finite number",
+        ),
+        (
+            {"top_logprobs": [2e-6, -1, -2]},
+            "top_logprobs[0] is 2e-06; the logarithm of a probability is at most 0",
+        ),
         ({"not_listed_option": "F"}, "not_listed_option has 'F', which is none of the options"),
         ({"options": {}}, "options is empty"),
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
@@ -153,32 +166,61 @@ def test_records_of_a_run_that_are_not_good_are_faults(
     assert [(fault.line, fault.message) for fault in read.faults] == [(25, message)]
 
 
-def test_a_certain_token_is_no_fault(tmp_path: Path) -> None:
-    sure = {**RECORD, "top_tokens": ["A"], "top_logprobs": [0]}
-    assert read_logprobs(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", 0.0),)
+@pytest.mark.parametrize("number", [0, 0.0, 1e-7, 1e-6])
+def test_a_certain_token_is_no_fault_and_neither_is_rounding(tmp_path: Path, number: float) -> None:
+    sure = {**RECORD, "top_tokens": ["A"], "top_logprobs": [number]}
+    assert read_logprobs(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", number),)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', ""])
+def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.json: is not a JSON list: it does not begin with \["):
+        read_entries(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "kept", "line", "problem"),
     [
-        ('{"a": 1}', r"a\.json:1: is not a JSON list: it does not begin with \["),
-        ('[1,\n{"a": ]', r"a\.json:2: is not a JSON list: Expecting value"),
-        ("[1 2]", "a comma or ] is missing"),
-        ("[1] 2", "something follows the list"),
-        ("", "does not begin"),
+        ('[1,\n{"a": ]', [1], 2, "Expecting value, column 7"),
+        ("[1 2]", [1], 1, "a comma or ] is missing, column 4"),
+        ("[1]\n2", [1], 2, "something follows the list, column 1"),
+        ('[{"a": 1},\n{"a": 2},\n{"a":\n"x', [{"a": 1}, {"a": 2}], 4, "Unterminated string"),
+        ("[1,\n2\n", [1, 2], 3, "a comma or ] is missing"),
+        ("[1,", [1], 1, "Expecting value"),
+        ("[", [], 1, "Expecting value"),
+        (f"[1,\n{'9' * 5000}]", [1], 2, "is not JSON: cannot be parsed"),
+        (f"[1,\n2,\n{'[' * 200_000}", [1, 2], 3, "is not JSON: cannot be parsed"),
     ],
 )
-def test_what_is_no_list_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_of_a_list_that_is_not_whole_the_records_before_are_kept(
+    tmp_path: Path, text: str, kept: list[Any], line: int, problem: str
+) -> None:
     path = tmp_path / "a.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        read_entries(path)
+    *good, last = read_entries(path)
+    assert [(one.value, one.problem) for one in good] == [(value, "") for value in kept]
+    assert (last.line, last.value) == (line, None)
+    assert problem in last.problem
+
+
+def test_a_run_that_breaks_off_is_scored_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1}, {**RECORD, "item": 2})
+    path.write_text("\n".join(path.read_text(encoding="utf-8").split("\n")[:60]), encoding="utf-8")
+    assert kind_of(path) is not None
+    read = read_logprobs(path)
+    assert [one.item for one in read.rows] == ["0", "1"]
+    (fault,) = check_files((path,))
+    assert (fault.file, fault.line) == (str(path), 60)
+    assert fault.message.startswith("is not a whole JSON list") and str(path) not in fault.message
+    assert read.faults == (fault,)
 
 
 def test_elements_of_a_list_know_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('\ufeff\n[1,\n\n "a\\nb", {"c":\n 2},[]\n]\n', encoding="utf-8")
-    assert read_entries(path) == ((2, 1), (4, "a\nb"), (4, {"c": 2}), (5, []))
+    assert read_entries(path) == ((2, 1, ""), (4, "a\nb", ""), (4, {"c": 2}, ""), (5, [], ""))
     path.write_text("[ ]", encoding="utf-8")
     assert read_entries(path) == ()
     assert messages(read_logprobs(path)) == ["holds no records"]

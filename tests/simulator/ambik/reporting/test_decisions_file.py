@@ -86,6 +86,12 @@ def test_an_infinite_threshold_is_a_text(tmp_path):
     assert math.isinf(line.threshold.q_hat)
 
 
+def test_rounding_in_a_logarithm_and_no_right_option_are_no_faults(tmp_path):
+    (line,) = read(tmp_path, {**KNOWNO, "token_table": [["A", 1e-6]], "right": []}).rows
+    assert line.decision.tokens == (("A", 1e-6),)
+    assert line.decision.right == ()
+
+
 def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
     (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "prediction_set": []}).rows
     assert line.calibrates
@@ -101,7 +107,18 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"type": "unambiguous_direct"}, "type is unambiguous_direct, which a task that is ambiguous"),
         ({"member": None}, "member is missing"),
         ({"token_table": [["A"]]}, "token_table[0] is not a token"),
-        ({"token_table": [["A", 0.5]]}, "token_table[0] has 0.5; the logarithm"),
+        ({"token_table": [["A", 0.5]]}, "token_table[0] is 0.5; the logarithm"),
+        ({"token_table": [["A", 2e-6]]}, "token_table[0] is 2e-06; the logarithm"),
+        ({"token_table": [["A", None]]}, "token_table[0] is null, not a finite number"),
+        ({"token_table": [["A", -(10**400)]]}, "token_table[0] is -1000"),
+        ({"right": [["A"]]}, "right has ['A'], which is none of the options"),
+        ({"right": ["F"]}, "right has 'F', which is none of the options"),
+        ({"right": 5}, "right is 5, not a list"),
+        ({"right": "AB"}, 'right is "AB", not a list'),
+        ({"right": {}}, "right is {}, not a list"),
+        ({"q_hat": 10**400}, "q_hat: is too large for a number; infinity is written inf"),
+        ({"epsilon": 10**400}, "epsilon is 1000"),
+        ({"method": "lofreecp", "samples": {"wait": 3}, "draws": -5}, "draws is -5; so many answers"),
         ({"token_table": None}, "token_table is null, not a list"),
         ({"options": {}}, "options is empty"),
         ({"filled_options": ["E"]}, "filled_options has 'E'"),

@@ -1,0 +1,51 @@
+"""What published runs and logs of decisions share: letters of options, log-probabilities (spec 9, 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from simulator.jsonlines import Row, finite
+
+ROUNDING: Final = 1e-6
+"""By how much a log-probability may be above 0: programs add in single precision."""
+
+
+def letters(row: Row, name: str, options: Collection[str]) -> tuple[str, ...]:
+    """A field with a list of letters.
+
+    Args:
+        row: that has the field.
+        name: of the field.
+        options: the letters that there are.
+
+    Raises:
+        FieldError: if it is no list, or something in it is none of `options`.
+    """
+    return tuple(_letter(row, name, one, options) for one in row.list(name))
+
+
+def _letter(row: Row, name: str, given: Any, options: Collection[str]) -> str:
+    if not isinstance(given, str) or given not in options:
+        raise row.wrong(name, f"has {given!r}, which is none of the options")
+    return given
+
+
+def logprob(row: Row, name: str, given: Any) -> float:
+    """A finite natural logarithm of a probability.
+
+    Args:
+        row: that has it.
+        name: of its place.
+        given: what stands there.
+
+    Raises:
+        FieldError: if it is no such number.
+    """
+    number = finite(given)
+    if number is None:
+        shown = "null" if given is None else repr(given)
+        raise row.wrong(name, f"is {shown[:40]}, not a finite number")
+    if number > ROUNDING:
+        raise row.wrong(name, f"is {number:g}; the logarithm of a probability is at most 0")
+    return number
