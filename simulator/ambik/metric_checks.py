@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.ambik import metrics
-from simulator.ambik.files.metric_cases import MetricCase
+from simulator.ambik.files.metric_cases import READINGS, MetricCase
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.settings import Metrics
 
@@ -50,10 +50,9 @@ def _icr(case: MetricCase, mode: Metrics) -> Any:
     intent = parse_intent(text) if text else None
     given = case.input["prediction_set"]
     if mode == "paper" and isinstance(case.paper, dict):
-        return {
-            "found_in_set": metrics.icr(intent, given, "set"),
-            "best_single_option": metrics.icr(intent, given, "best_option"),
-        }
+        return dict(
+            zip(READINGS, (metrics.icr(intent, given, rule) for rule in ("set", "best_option")), strict=True)
+        )
     return metrics.icr(intent, given, mode=mode)
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.terms import TASK_TYPES
 from simulator.jsonlines import Read, Row
 
-INPUTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "ICR": ("prediction_set", "user_intent"),
-    "HR": ("set_size", "type"),
-    "CHR": ("set_size", "type"),
-    "SSC": ("prediction_set", "amb_shortlist", "type"),
-    "AmbDif": ("size_unambiguous", "size_ambiguous"),
-    "AmbDif-Binary": ("unambiguous", "ambiguous"),
-    "mean per type": ("rows",),
-}
-"""What a metric is computed of."""
+MEANS: Final = "mean per type"
+READINGS: Final = ("found_in_set", "best_single_option")
+"""An intent whose concepts are spread over several options can be read in two ways."""
+_NOT_COUNTED: Final = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +23,11 @@ class MetricCase:
 
     Attributes:
         metric: one of `INPUTS`.
-        input: by name.
-        paper: by the paper's rule: a number; an object where the paper can be read in two ways, or for means
-            per type; None where the row is not counted.
-        reference: what the published code returns; likewise.
+        input: by name, of the types that the metric wants.
+        paper: by the paper's rule: a number; an object where the paper can be read in two ways (`READINGS`),
+            or for means per type; None where the row is not counted.
+        reference: what the published code returns: a number, an object for means per type; None where the
+            row is not counted, for which files also have -1.
         note: why they differ, if they do.
     """
 
@@ -54,7 +50,7 @@ def is_metric_case(row: Mapping[str, Any]) -> bool:
 
 
 def read_metric_cases(path: str | Path) -> Read[MetricCase]:
-    """The cases of a file; one of an unknown metric, or without what it is computed of, is a fault.
+    """The cases of a file; one of an unknown metric, or with anything missing or of a wrong type, is a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -64,15 +60,87 @@ def read_metric_cases(path: str | Path) -> Read[MetricCase]:
 
 def _case(row: Row) -> MetricCase:
     metric = row.one_of("metric", tuple(INPUTS))
-    given = row.object("input").data
-    missing = [name for name in INPUTS[metric] if name not in given]
+    given = row.object("input")
+    missing = [name for name in INPUTS[metric] if name not in given.data]
     if missing:
         raise row.wrong("input", f"has no {', '.join(missing)}, of which {metric} is computed")
+    for name, check in INPUTS[metric].items():
+        check(given, name)
     return MetricCase(
         id=row.key("id"),
         metric=metric,
-        input=given,
-        paper=row.get("expected_paper"),
-        reference=row.get("repo_value"),
+        input=given.data,
+        paper=_paper(row, metric),
+        reference=_reference(row, metric),
         note=row.text("note", empty=True) if row.get("note") is not None else "",
     )
+
+
+def _paper(row: Row, metric: str) -> Any:
+    value = row.get("expected_paper")
+    if metric == "ICR" and isinstance(value, dict):
+        both = row.object("expected_paper")
+        return {name: both.number(name) for name in READINGS}
+    return _value(row, "expected_paper", metric)
+
+
+def _reference(row: Row, metric: str) -> Any:
+    value = _value(row, "repo_value", metric)
+    return None if value == _NOT_COUNTED else value
+
+
+def _value(row: Row, name: str, metric: str) -> Any:
+    value = row.get(name)
+    if value is None or (metric == MEANS and value == _NOT_COUNTED):
+        return value
+    if metric != MEANS:
+        return row.number(name)
+    means = row.object(name)
+    return {kind: {rate: means.object(kind).number(rate) for rate in ("HR", "CHR")} for kind in means.data}
+
+
+def _texts(given: Row, name: str) -> None:
+    for place, one in enumerate(given.list(name)):
+        if not isinstance(one, str):
+            raise given.wrong(f"{name}[{place}]", "is not a text")
+
+
+def _said(given: Row, name: str) -> None:
+    given.text(name, empty=True)
+
+
+def _maybe_said(given: Row, name: str) -> None:
+    if given.get(name) is not None:
+        given.text(name, empty=True)
+
+
+def _size(given: Row, name: str) -> None:
+    if given.whole(name) < 0:
+        raise given.wrong(name, f"is {given.get(name)}; no set is smaller than empty")
+
+
+def _type(given: Row, name: str) -> None:
+    given.one_of(name, TASK_TYPES)
+
+
+def _rows(given: Row, name: str) -> None:
+    for place, one in enumerate(given.list(name)):
+        if not isinstance(one, list) or len(one) != 2:
+            raise given.wrong(f"{name}[{place}]", "is not a type with the size of a set")
+        pair = Row({"type": one[0], "size": one[1]}, f"{given.where}{name}[{place}].")
+        _type(pair, "type")
+        _size(pair, "size")
+
+
+_Check = Callable[[Row, str], None]
+_ASKING: Final[Mapping[str, _Check]] = {"set_size": _size, "type": _type}
+INPUTS: Final[Mapping[str, Mapping[str, _Check]]] = {
+    "ICR": {"prediction_set": _texts, "user_intent": _maybe_said},
+    "HR": _ASKING,
+    "CHR": _ASKING,
+    "SSC": {"prediction_set": _texts, "amb_shortlist": _maybe_said, "type": _type},
+    "AmbDif": {"size_unambiguous": _size, "size_ambiguous": _size},
+    "AmbDif-Binary": {"unambiguous": _said, "ambiguous": _said},
+    MEANS: {"rows": _rows},
+}
+"""What a metric is computed of, and what of it must be of which type."""
