@@ -8,8 +8,8 @@ set_size       actions in it
 covered        an acceptable action is in it; null where none is known
 needed         a good robot asks here (preferences, nothing clarified); null for KnowNo's data
 questions      that it asked
-right_before   what it did or would have done at first realises the intent; null if it named nothing
-right_after    what it did in the end does; null if it ended with a question
+right_before   what it did or would have done at first is right (`is_right`); null if it named nothing
+right_after    what it did in the end is; null if it ended with a question
 ============== ==========================================================================================
 
 The task annotate has ``deleted`` (the row was thrown away) and ``problems`` (how many rules the form breaks;
@@ -28,6 +28,7 @@ from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
+from simulator.ambik.truth import fits
 
 VERSION: Final = "1"
 _SHOWN: Final = (
@@ -47,11 +48,16 @@ def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Scor
 
 
 def is_right(item: DecideItem, action: str) -> bool | None:
-    """Whether an action realises the intent; None if there is no action, or no intent that can be read."""
-    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
-    if intent is None or intent.malformed or not action:
+    """Whether an action realises the intent of a pair, or fits a scenario (spec 9: its place counts, too).
+
+    None if there is no action, or no intent that can be read.
+    """
+    if not action:
         return None
-    return realises(intent, action)
+    if not isinstance(item, PairItem):
+        return fits(item.scenario, action)
+    intent = item.pair.intent
+    return None if intent is None or intent.malformed else realises(intent, action)
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:

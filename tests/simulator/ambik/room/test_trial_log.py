@@ -144,6 +144,9 @@ async def test_scores_of_scenarios_and_forms(play, scenario, draft, act):
     played = await play(scenario, [act("Put the pear in the top drawer.")])
     found = values(scenario, played.turns)
     assert (found["covered"], found["chr"], found["needed"], found["icr"]) == (1, None, None, None)
+    assert found["right_before"] == found["right_after"] == 1
+    played = await play(scenario, [act("Put the pear in the bottom drawer.")])
+    assert values(scenario, played.turns)["right_after"] == 0
     played = await play(draft, annotator=[Reply(move={"delete": "absurd"})], task="annotate")
     assert values(draft, played.turns) == {"deleted": 1.0, "problems": 0.0}
     assert values(draft, ()) == {} == values(scenario, ())
