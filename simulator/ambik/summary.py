@@ -192,12 +192,13 @@ def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
 
 
 def _table(title: str, found: Measures) -> Table:
-    table = Table(box=SIMPLE, title=Text(title), title_justify="left")
+    # Eighty columns hold all types if intervals stand below their numbers; narrower ones wrap.
+    table = Table(box=SIMPLE, title=Text(title), title_justify="left", padding=0)
     table.add_column("", no_wrap=True)
     kinds = (found.overall, *found.types)
     for one in kinds:
         name = _TYPES.get(one.type, one.type)
-        table.add_column(f"{name}\n{one.tasks} tasks", justify="right", no_wrap=True)
+        table.add_column(f"{name}\n{one.tasks} tasks", justify="right")
     for name, of in _ROWS.items():
         table.add_row(name, *(_cell(of(one)) for one in kinds))
     return table
@@ -207,7 +208,7 @@ def _cell(found: Measure) -> str:
     if found.interval is None:
         return "—"
     less = f"\nn {found.n}" if found.left_out else ""
-    return f"{_told(found.interval)}{less}"
+    return _told(found.interval).replace(" ", "\n", 1) + less
 
 
 def _told(found: Interval | None) -> str:
