@@ -105,7 +105,8 @@ def _scenarios(wish: Wish, part: Part, limit: int | None) -> tuple[ScenarioItem,
     items = [one for one in scenario_items(load_scenarios(wish.data)) if one.part == part]
     wanted = [one for one in items if not wish.types or one.type in wish.types]
     if not wanted:
-        raise InputError(f"data {wish.data!r} have no scenarios for {part} of these types.")
+        kinds = f" of the types {', '.join(wish.types)}" if wish.types else ""
+        raise InputError(f"data {wish.data!r} have no scenarios for {part}{kinds}.")
     return tuple(spread(wanted, limit))
 
 
