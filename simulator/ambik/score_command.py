@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from simulator.ambik.reporting.file_sections import cases_apart
 from simulator.ambik.reporting.report import report
 from simulator.ambik.reporting.section import (
     fault_text,
@@ -65,7 +66,7 @@ def score_ambik(
 
     What a file is, its content tells: pairs, KnowNo's scenarios, log-probabilities of a KnowNo run, cases of
     metrics, logs of decisions, tables of results. Faulty rows are left out and told at the end; the exit code
-    is 1 if a file could not be read.
+    is 1 if a file could not be read, or if a case of a metric has another value by the paper's rule.
     """
     switches = Switches.of(
         target_success=target_success,
@@ -99,5 +100,8 @@ def score_ambik(
         for section in found.sections:
             print_section(console, section)
     tell_problems(scored.faults, scored.unreadable, scored.passed_over, written)
-    if scored.unreadable or scored.empty:
+    apart = cases_apart(found.sections)
+    if apart:
+        typer.echo(f"cases of metrics that do not have the paper's value: {apart}", err=True)
+    if scored.unreadable or scored.empty or apart:
         raise typer.Exit(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,6 +129,12 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
             },
         },
     )
+
+
+def cases_apart(sections: Iterable[Section]) -> int:
+    """How many cases of metrics have another value than by the paper's rule."""
+    cases = (one for one in sections if one.kind == "metric_cases" and "paper" in one.data["equal"])
+    return sum(one.rows - one.data["equal"]["paper"] for one in cases)
 
 
 def _compared(case: MetricCase, mode: Metrics) -> tuple[str, str]:

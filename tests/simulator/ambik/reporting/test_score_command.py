@@ -76,12 +76,30 @@ def test_another_target_moves_the_threshold_of_a_published_run(call, published):
 def test_a_case_that_does_not_come_out_is_told(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "expected_paper": 0}]))
-    found = scored(call, file)["metric_cases"]["cases"]
+    found = scored(call, file, code=1)["metric_cases"]["cases"]
     assert found["equal"] == {"paper": 1, "reference": 2}
     assert not found["cases"]["c2"]["paper"]["equal"]
-    assert "NOT: 1" in call("score", file).stdout
+    shown = call("score", file)
+    assert "NOT: 1" in shown.stdout and shown.exit_code == 1
+    assert "cases of metrics that do not have the paper's value: 1" in shown.stderr
     alone = scored(call, file, "--metrics", "reference")["metric_cases"]["cases"]
     assert alone["equal"] == {"reference": 2}
+
+
+def test_cases_that_come_out_end_with_0_whatever_the_published_code_has(call, tmp_path):
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "repo_value": 0}]))
+    assert scored(call, file)["metric_cases"]["cases"]["equal"] == {"paper": 2, "reference": 1}
+    assert "the paper's value" not in call("score", file).stderr
+
+
+def test_good_cases_are_scored_beside_faulty_ones(call, tmp_path):
+    file = tmp_path / "cases.json"
+    bad = {**CASE, "id": "c2", "input": {"set_size": "2", "type": "safety"}}
+    file.write_text(json.dumps([CASE, bad, {**CASE, "id": "c3"}]))
+    found = scored(call, file)
+    assert list(found["metric_cases"]["cases"]["cases"]) == ["c1", "c3"]
+    assert 'input.set_size is "2", not a whole number' in str(found["faults"])
 
 
 def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
