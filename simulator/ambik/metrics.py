@@ -16,7 +16,6 @@ from simulator.ambik.parsing import read_certainty
 from simulator.ambik.settings import IcrRule, Metrics
 from simulator.ambik.terms import TaskType
 
-CLEAR: Final[TaskType] = "unambiguous_direct"
 PREFERENCES: Final[TaskType] = "preferences"
 
 

@@ -30,8 +30,6 @@ NO: Final = "no"
 Dataset = Literal["ambik", "knowno"]
 DATASETS: Final[tuple[Dataset, ...]] = get_args(Dataset)
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
-INFINITE: Final = "inf"
-"""How options and payloads write infinity: JSON has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
