@@ -21,7 +21,7 @@ ITEM: Final = "offline/item"
 SEATED: Final[Mapping[str, str]] = {
     ROBOT: f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE",
     USER: f"{ITEM}, provider/model or script:FILE",
-    ANNOTATOR: "person, provider/model or script:FILE",
+    ANNOTATOR: "provider/model or script:FILE",
 }
 _KNOWING: Final = ("lap", "lofreecp")
 """Methods that need to know of the data as a whole."""
