@@ -231,7 +231,7 @@ def _read_path(path: Path) -> Loaded:
 @lru_cache
 def _builtin_pairs() -> Loaded:
     pairs = _entries(FOLDER / "pairs.yaml", _builtin_pair)
-    report = load_report(as_file(FOLDER / "pairs.yaml", pairs))
+    report = load_report(as_file(FOLDER / "pairs.yaml", pairs), parts_told=True)
     files = tuple(replace(one, version="builtin", why="") for one in report.files)
     return Loaded(pairs, (), replace(report, files=files))
 

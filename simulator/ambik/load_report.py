@@ -11,7 +11,7 @@ from simulator.ambik.files.pairs import COLUMNS, PairsFile
 from simulator.ambik.files.table import Record
 from simulator.ambik.oddities import row_oddities
 from simulator.ambik.pairs import Pair
-from simulator.ambik.versions import TITLES, Seen, is_new, mixture, seen
+from simulator.ambik.versions import TITLES, Seen, is_new, mixture, part_of, seen
 from trees.faults import Fault
 
 TITLES_OF: Final[Mapping[str, str]] = {
@@ -32,6 +32,7 @@ TITLES_OF: Final[Mapping[str, str]] = {
     "intent_form": "an intent of odd form",
     "variants_malformed": "variants of which a line is a piece of text",
     "variants_missing": "calibration rows without variants",
+    "take_missing": "rows without take_amb where others have it, read as tests",
     "step_missing": "no index of the ambiguous step",
     "step_outside": "an index outside of a plan",
     "step_equal": "the plans' lines at the index are the same",
@@ -47,6 +48,8 @@ TITLES_OF: Final[Mapping[str, str]] = {
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
 _Rows = tuple[tuple[Pair, Record], ...]
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
+# Told once for all rows of a file.
+_SHARED: Final = ("indirect_missing", "new_pairs", "take_missing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +74,15 @@ class LoadReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each oddity is there, in the order of `TITLES_OF`."""
-        rows = Counter(one.code for one in self.warnings)
-        rows.update({code: len(ids) for code, ids in self.grouped.items()})
-        return {code: rows[code] for code in TITLES_OF if rows[code]}
+        """How often each oddity is there, in the order of `TITLES_OF`.
+
+        In each column it counts once for a pair, however many files hold the pair; without a pair once for
+        each file.
+        """
+        places = {(one.code, one.task or one.file, one.message.partition(":")[0]) for one in self.warnings}
+        rows = Counter(code for code, _, _ in places)
+        counts = {code: len(self.ids(code)) if code in _SHARED else rows[code] for code in TITLES_OF}
+        return {code: count for code, count in counts.items() if count}
 
     def ids(self, code: str) -> tuple[str, ...]:
         """The pairs with an oddity; those that share a warning come last."""
@@ -95,15 +103,20 @@ class LoadReport:
         return (*told, *(f"{TITLES_OF[code]}: {count}" for code, count in self.counts.items()))
 
 
-def load_report(file: PairsFile) -> LoadReport:
-    """The report on one file: a function of its rows and of what was read of them."""
+def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
+    """The report on one file: a function of its rows and of what was read of them.
+
+    Args:
+        file: the file.
+        parts_told: whether rows without ``take_amb`` are meant as tests, as they said by other means.
+    """
     rows = tuple(zip(file.pairs, file.records, strict=True))
     found = [
         Fault(file.table.path, pair.id, record.line, code, message, "warning")
         for pair, record in rows
         for code, message in row_oddities(pair, record)
     ]
-    groups = tuple(_groups(rows))
+    groups = (*_groups(rows), *(() if parts_told else _without_take(rows)))
     shared = (
         Fault(file.table.path, held[0][0].id, held[0][1].line, code, f"{message}{_of_which(held)}", "warning")
         for code, message, held in groups
@@ -156,6 +169,13 @@ def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
             "task is shown with the clear action"
         )
         yield "new_pairs", message, new
+
+
+def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
+    """A row that does not say which member to take, where others do, may have lost it."""
+    without = tuple((pair, record) for pair, record in rows if part_of(pair) == "test")
+    if without and len(without) < len(rows):
+        yield "take_missing", "take_amb: is empty where other rows have it; read as a test", without
 
 
 def _of_which(held: _Rows) -> str:

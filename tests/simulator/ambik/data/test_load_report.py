@@ -154,6 +154,54 @@ def test_warnings_have_file_line_and_id_and_the_report_counts_them(row: NewRow, 
     assert report.lines()[1:] == ("preferences without a shortlist: 2",)
 
 
+def test_a_row_that_does_not_say_which_member_to_take_is_told_where_others_do(
+    row: NewRow, write: WriteCsv
+) -> None:
+    path = write("calib.csv", row(id="1", take_amb="1"), row(id="2"), row(id="3", take_amb="0"), row(id="4"))
+    report = load_report(read_pairs_file(path))
+    (one,) = report.warnings
+    assert (one.code, one.task, one.line) == ("take_missing", "2", 6)
+    assert one.message.startswith("take_amb: is empty where other rows have it; read as a test; 2 rows")
+    assert report.counts == {"take_missing": 2} and report.ids("take_missing") == ("2", "4")
+    for rows in ([row(id="1"), row(id="2")], [row(id="1", take_amb="1"), row(id="2", take_amb="0")]):
+        assert told(write("b.csv", *rows)) == []
+    assert "take_missing" not in read_pairs().report.counts
+
+
+def test_a_pair_that_several_files_hold_is_counted_once(row: NewRow, write: WriteCsv) -> None:
+    same = "Warm the oat milk.\nPour it into the red mug."
+    new = {"plan_for_clear_task": same, "plan_for_amb_task": same, "variants": "", "amb_shortlist": ""}
+    rows = [
+        row(id="1", amb_shortlist="red mug, green mug", question="A\u00a0mug?", answer="The\u00a0red"),
+        row(id="2", **new, unambiguous_indirect=""),
+        row(id="3", **new),
+        row(id="4", **new, unambiguous_indirect=""),
+        row(id="5", user_intent="--red, --blue"),
+    ]
+    rows = [{**one, "ambiguous_task": f"Fill mug {one['id']}."} for one in rows]
+    calibration = [{**rows[0], "take_amb": "1"}, {**rows[4], "take_amb": "0"}]
+    columns = tuple(name for name in COLUMNS if name != "id")
+    paths = (
+        write("AmbiK_data.csv", *rows),
+        write("ambik_test.csv", *rows[1:4], columns=columns),
+        write("calib.csv", *calibration),
+    )
+    alone = load_report(read_pairs_file(paths[0])).counts
+    assert alone == {
+        "indirect_missing": 2,
+        "no_break": 2,
+        "shortlist_scene": 1,
+        "intent_form": 1,
+        "new_pairs": 3,
+    }
+    found = merge([read_pairs_file(path) for path in paths])
+    assert found.faults == ()
+    assert found.report.counts == {"no_ids": 1, **alone}
+    # Places are told in each of the files.
+    told_in = [Path(one.file).name for one in found.report.warnings if one.code == "shortlist_scene"]
+    assert told_in == ["AmbiK_data.csv", "calib.csv"]
+
+
 def test_columns_that_are_not_there_are_told_once(row: NewRow, write: WriteCsv) -> None:
     columns = tuple(name for name in COLUMNS if name not in ("id", "question", "user_intent", "take_amb"))
     path = write("a.csv", row(), row(), columns=columns)
