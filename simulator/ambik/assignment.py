@@ -26,6 +26,7 @@ from typing import Any, Final, Literal, get_args
 
 from logs import LogError, LogReader
 from logs.paths import default_path
+from simulator.ambik.calibration import require_fitting
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, Task
 from simulator.ambik.options import kitchen_options
@@ -183,7 +184,7 @@ def episode_options(settings: Settings) -> dict[str, Any]:
     """What the settings say of every episode.
 
     Raises:
-        InputError: if the calibration run cannot be used.
+        InputError: if the calibration run cannot be used: it has to be of the same method and model.
     """
     if settings.task == "annotate":
         return {"task": "annotate"}
@@ -191,13 +192,14 @@ def episode_options(settings: Settings) -> dict[str, Any]:
     if settings.method:
         options["method"] = settings.method
     if settings.calibration:
-        options["calibration"] = _calibration(settings.calibration)
+        options["calibration"] = _calibration(settings.calibration, settings.opposite, options)
     return options
 
 
-def _calibration(run: str) -> dict[str, Any]:
+def _calibration(run: str, robot: str, options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         with LogReader(default_path()) as reader:
+            require_fitting(reader, run, robot, options)
             return calibration_option(calibrate(decisions(reader, [run]), DEFAULT, run=run))
     except LogError as error:
         raise InputError(f"calibration {run!r} is no run ({error})") from error

@@ -11,6 +11,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from logs import LogReader
+from simulator.ambik.assignment import Settings as StudySettings
+from simulator.ambik.assignment import episode_options
 from simulator.ambik.calibration import calibrated_on, fitting
 from simulator.ambik.data import load_pairs
 from simulator.ambik.experiment import Experiment, play_all
@@ -214,6 +216,19 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
     before = len(model.asked)
     play_all(experiment("knowno"), console)
     assert len(model.asked) == before
+
+
+def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(
+    experiment, console, log_path, monkeypatch
+):
+    play_all(experiment("knowno"), console)
+    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
+    opposite = {"task": "decide", "opposite": "offline/script", "calibration": "t-calibration"}
+    options = episode_options(StudySettings(**opposite, method="knowno"))
+    assert options["calibration"] == runs(log_path)["t"].config["options"]["calibration"]
+    for other in ({"method": "lap"}, {"method": "knowno", "opposite": "openai/gpt-4o"}):
+        with pytest.raises(InputError, match=r"its (method|model) is"):
+            episode_options(StudySettings(**{**opposite, **other}))
 
 
 def test_thresholds_can_be_changed_without_another_calibration(experiment, console, log_path, model):
