@@ -18,8 +18,12 @@ Oddity = tuple[str, str]
 _LOOK_ALIKE: Final = dict(
     zip(
         "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
-        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501",
-        "ABESIJKMHOPCTYXaeopcyxsijhd",
+        "\u04ae\u04c0\u050c\u051a\u051c\u0474\u042c"
+        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u043a\u0433\u0455\u0456\u0458\u04bb\u0501"
+        "\u04af\u04cf\u051b\u051d\u0475"
+        # Small ones that look like small capitals.
+        "\u0432\u043c\u043d\u0442\u044c",
+        "ABESIJKMHOPCTYXYIGQWVbaeopcyxkrsijhdylqwvBMHTb",
         strict=True,
     )
 )

@@ -129,6 +129,22 @@ def test_every_oddity_is_told(odd: Odd, changed: Cells, code: str, message: str)
     assert code in TITLES_OF
 
 
+@pytest.mark.parametrize(
+    ("letters", "latin"),
+    [
+        ("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u043a", "aeopcyxk"),
+        ("\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425", "ABEKMHOPCTYX"),
+        ("\u0432\u043c\u043d\u0442", "BMHT"),
+        ("\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u0475\u04cf\u0433", "sijhdqwvlr"),
+        ("\u0405\u0406\u0408\u04ae\u04c0\u050c\u051a\u051c\u0474", "SIJYIGQWV"),
+    ],
+)
+def test_each_cyrillic_letter_that_looks_latin_is_told(odd: Odd, letters: str, latin: str) -> None:
+    ((code, message),) = odd(answer=f"mug {letters}")
+    wanted = ", ".join(f"U+{ord(one):04X} for {other}" for one, other in zip(letters, latin, strict=True))
+    assert code == "look_alike" and f"({wanted})" in message
+
+
 def test_a_plan_is_not_told_twice_to_be_missing(odd: Odd) -> None:
     assert odd(plan_for_clear_task="", plan_for_amb_task="") == [
         ("empty", "plan_for_clear_task: is empty"),
