@@ -16,6 +16,7 @@ from ui.research.format import number
 
 Plotly = dict[str, Any]
 SAID = "research.ambik.plot"
+_NEAR_END = 0.85
 _MINT, _CLAY, _GOLD = "--ab-accent", "--ab-clay", "--ab-gold"
 
 
@@ -182,6 +183,8 @@ def _label(text: str, x: float) -> Plotly:
         "text": text,
         "x": x,
         "y": 1,
+        # At the scale's end it would be cut off.
+        "xanchor": "right" if x > _NEAR_END else "center",
         "yref": "paper",
         "yanchor": "bottom",
         "showarrow": False,
