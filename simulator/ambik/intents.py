@@ -21,7 +21,6 @@ from typing import Final
 LONGEST: Final = 200
 """Letters of an intent that can still be one; a longer cell is a piece of text in the wrong column."""
 _SPACE: Final = re.compile(r"\s+")
-_LABEL: Final = re.compile(r"^\s*(?:[A-Ea-e]|[1-5])\s*[).]\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +103,6 @@ def realises(intent: Intent, action: str) -> bool:
 def acceptable(variants: Sequence[Intent], action: str) -> bool:
     """Whether an action realises at least one of several intents (spec 7.1)."""
     return any(realises(intent, action) for intent in variants)
-
-
-def without_label(text: str) -> str:
-    """An option's text without its label (``A) ``, ``1. ``)."""
-    return _LABEL.sub("", text, count=1).strip()
 
 
 def _concept(part: str, warnings: list[str]) -> Concept | None:

@@ -17,7 +17,6 @@ from simulator.ambik.intents import (
     parse_intent,
     parse_variants,
     realises,
-    without_label,
 )
 
 LETTERS = "abcdeGHIJ é"
@@ -103,13 +102,6 @@ def test_variants_are_one_intent_a_line() -> None:
     assert acceptable(variants, "take the blue mug")
     assert not acceptable(variants, "take the red mug")
     assert not acceptable((), "take the red mug")
-
-
-def test_labels_are_taken_off_for_display() -> None:
-    labelled = ("A) wash it", " b. wash it", "4) wash it", "E . wash it")
-    assert [without_label(text) for text in labelled] == ["wash it"] * 4
-    kept = ("F) wash it", "A)wash it", "A bowl. Then", "6) wash it", "2.5 cups", "wash it. B) dry it")
-    assert [without_label(text) for text in kept] == list(kept)
 
 
 @given(st.lists(concepts, min_size=1, max_size=4))
