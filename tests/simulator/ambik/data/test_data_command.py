@@ -97,8 +97,9 @@ def test_other_files_are_checked_too(row: NewRow, write: WriteCsv) -> None:
     broken = folder / "broken.json"
     broken.write_text(json.dumps([RECORD])[:-1], encoding="utf-8")
     assert sorted(told(*find_files(folder))) == [
-        ("broken.json", 0, "", "error", "format"),
+        ("broken.json", 1, "", "error", "format"),
         ("knowno.csv", 3, "2", "error", "format"),
+        ("pairs.csv", 2, "1", "warning", "take_missing"),
         ("run.json", 17, "1", "error", "format"),
     ]
 
@@ -237,3 +238,15 @@ def test_the_published_data_can_be_added(published: Path) -> None:
         "log-probabilities of a KnowNo run": 100,
     }
     assert {fault.severity for fault in check_files(find_files(published))} == {"warning"}
+
+
+def test_of_a_run_that_breaks_off_the_records_before_are_registered_if_wanted(
+    row: NewRow, write: WriteCsv, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_of(row, write, RECORD, {**RECORD, "item": 1}, {**RECORD, "item": 2})
+    run = folder / "run.json"
+    run.write_text(run.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    with pytest.raises(InputError, match=r"1 fault .*\n  run\.json:\d+: is not a whole JSON list"):
+        add_ambik(folder, "whole", False)
+    add_ambik(folder, "part", True)
+    assert "log-probabilities of a KnowNo run 2, rows left out 1" in capsys.readouterr().out
