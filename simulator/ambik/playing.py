@@ -107,6 +107,8 @@ _CLOSED: Final[Mapping[str, tuple[str, ...]]] = {
     "dataset": DATASETS,
     "language": get_args(Language),
 }
+# Read once: to resolve annotations takes a millisecond, and every episode reads its options several times.
+_SETTINGS: Final[Mapping[str, Any]] = get_type_hints(Settings)
 
 
 def settings_option(settings: Settings) -> dict[str, Any]:
@@ -128,11 +130,10 @@ def read_settings(given: object) -> Settings:
         return given
     if not isinstance(given, Mapping):
         raise InputError(f"settings {given!r}: must be an object of settings")
-    hints = get_type_hints(Settings)
     for name, value in given.items():
-        if name not in hints:
-            raise InputError(f"settings: there is no {name!r}; known are {', '.join(hints)}")
-        if problem := _wrong(value, hints[name]):
+        if name not in _SETTINGS:
+            raise InputError(f"settings: there is no {name!r}; known are {', '.join(_SETTINGS)}")
+        if problem := _wrong(value, _SETTINGS[name]):
             raise InputError(f"settings: {name} is {value!r}; it must be {problem}")
     found = replace(DEFAULT, **given)
     if not 0 < found.target_success < 1:
