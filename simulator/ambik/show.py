@@ -1,7 +1,7 @@
 """What people see of an episode (`views`), built out of the graph's state and the item.
 
-A robot is shown what `playing.blinded` leaves; a user the clear task besides, which is their wish. Neither is
-shown the scene before they have read the instructions.
+A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
+which is their wish, and the data's answer. Neither is shown the scene before they have read the instructions.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> di
         may_ask = stage == "decide" and not graph.must_act(table, state)
         return told | {"options": table.offered, "may_ask": may_ask}
     question = graph.pending(state) if stage == "answer" else ""
-    return told | {"question": question, "wish": wish_of(item, rules.language).text}
+    wish = wish_of(item, rules.language)
+    return told | {"question": question, "wish": wish.text, "detail": wish.detail}
 
 
 def _exchanged(table: graph.Table, state: graph.State, item: DecideItem) -> tuple[Exchanged, ...]:

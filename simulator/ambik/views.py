@@ -40,6 +40,7 @@ class ParticipantView:
         may_ask: whether the robot may (still) ask.
         question: what the user is to answer.
         wish: what the user wants, in words (the clear task); shown to the user alone.
+        detail: what matters to them besides (the data's answer to the data's question); likewise.
         draft: what is to be annotated.
         study: whether it is part of a study.
         ending: how it ended, if it has.
@@ -61,6 +62,7 @@ class ParticipantView:
     may_ask: bool = False
     question: str = ""
     wish: str = ""
+    detail: str = ""
     draft: Draft | None = None
     study: bool = False
     ending: Ending | None = None

@@ -146,12 +146,16 @@ async def test_nothing_on_a_robots_page_tells_what_was_meant(actions: Actions, l
             assert not [word for word in HIDDEN if word in markup.lower() and word not in text.lower()]
 
 
-async def test_a_users_page_tells_the_wish_and_not_the_options(actions: Actions, log: Log) -> None:
-    visit = await play(actions, "user", opposite="offline/always-asks", type="preferences")
+@pytest.mark.parametrize(("language", "said"), [("en", "What matters to you"), ("zh", "您在意的是")])
+async def test_a_users_page_tells_what_a_model_as_user_is_told(
+    actions: Actions, log: Log, language: str, said: str
+) -> None:
+    visit = await play(actions, "user", language, opposite="offline/always-asks", type="preferences")
     await visit.begin()
     item = task_of(log[1], visit.episode)
     assert item.pair.clear in words(visit.html)
-    assert item.pair.answer not in words(visit.html)
+    assert item.pair.answer in words(visit.html) and said in words(visit.html)
+    assert said not in words(page_of(view("answer", "user", question="Which?", wish="Bring the oat milk.")))
 
 
 async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:

@@ -57,6 +57,7 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
 async def test_until_the_end_a_robot_sees_nothing_of_the_answer(play, submit, item, ask):
     played = await play(item, "person", ["In the tray."] * 2, questions=2)
     for reply in (READY, ask("Which?"), ask("And which?")):
+        assert (played.view("robot").wish, played.view("robot").detail) == ("", "")
         told = json.dumps(asdict(played.view("robot")), default=str).lower()
         assert not [word for word in ("zz", "preferences", "purple", "p1", "ambiguous") if word in told]
         played = await submit(played, "robot", reply)
@@ -79,6 +80,7 @@ async def test_a_person_as_user(play, submit, item, act, ask):
     played = await submit(played, "user", READY)
     view = played.view("user")
     assert (view.stage, view.question, view.wish) == ("answer", "Figs or dates?", item.pair.clear)
+    assert view.detail == item.pair.answer
     assert view.options == () and not view.may_ask
     assert "zzsecret" not in json.dumps(asdict(view))
     with pytest.raises(SeatError):
