@@ -139,9 +139,9 @@ def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | No
     Raises:
         TemplateError: if one of them is malformed.
     """
-    infos = list_templates(override_dir=override_dir)
-    of_benchmark = [info for info in infos if info.name.startswith(f"{benchmark}/")]
-    lines = (f"{info.name}.{info.language} {info.version}" for info in of_benchmark)
+    override = _override(override_dir)
+    infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
+    lines = (f"{info.name}.{info.language} {info.version}" for info in infos)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
@@ -258,11 +258,11 @@ def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str,
     return frozenset(wanted - environment.globals.keys())
 
 
-def _names(override: str | None) -> list[tuple[str, str]]:
-    """Name and language of every template; partial files (leading underscore) are left out."""
+def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
+    """Name and language of every template in a folder; partial files (leading underscore) are left out."""
     found = set[tuple[str, str]]()
     for folder in (FOLDER, *((Path(override),) if override else ())):
-        for path in folder.rglob(f"*{SUFFIX}"):
+        for path in (folder / below).rglob(f"*{SUFFIX}"):
             stem, _, language = path.relative_to(folder).as_posix().removesuffix(SUFFIX).rpartition(".")
             if stem and not path.name.startswith("_"):
                 found.add((stem, language))

@@ -17,6 +17,7 @@ _SPACE = re.compile(r"\s+")
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
 
 
+@lru_cache(maxsize=8192)
 def folded(text: str) -> str:
     """Text as it is compared: small letters, single blanks."""
     return _SPACE.sub(" ", text).strip().casefold()
