@@ -25,19 +25,16 @@ from random import Random
 from typing import Any, Final, Literal, get_args
 
 from logs import LogError, LogReader
-from logs.paths import default_path
-from simulator.ambik.calibration import require_fitting
+from simulator.ambik.calibration import calibrated_on, require_fitting
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, Task
 from simulator.ambik.options import kitchen_options
 from simulator.ambik.pairs import Pair
-from simulator.ambik.playing import ANNOTATOR, ROBOT, TASKS, USER, calibration_option
-from simulator.ambik.predicting import calibrate
+from simulator.ambik.playing import ANNOTATOR, ROBOT, TASKS, USER, calibration_option, settings_option
 from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.seating import ITEM, KITCHEN, ROBOTS
-from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Ambiguity, Member, Method
-from simulator.ambik.trial_log import decisions, offered_by
+from simulator.ambik.trial_log import offered_by, options_of
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Study, cell_name, find_studies, quota_of, read_study
@@ -47,6 +44,7 @@ STUDIES: Final = Path(__file__).parent / "studies"
 OWN: Final = "item"
 NONE: Final = "none"
 _OPPOSITE: Final[Mapping[str, str]] = {ROBOT: ITEM, USER: KITCHEN}
+_NO_OFFERS: Final[Mapping[str, tuple[str, ...]]] = {}
 _KNOWN: Final = (
     *("task", "opposite", "method", "calibration", "data", "part", "members", "types", "items", "options"),
     *("questions", "show_result", "languages"),
@@ -67,7 +65,8 @@ class Settings:
         part: of the pairs.
         members: of the pairs.
         types: of the pairs.
-        items: so many of them, balanced over types and members, drawn by the study's seed; None: all.
+        items: so many of them, balanced over types and members, never two of one pair, drawn by the study's
+            seed; None: as many as there are.
         options: what is offered to a person as robot: ``item``: the data's own options, of the built-in
             robot where they have none; ``kitchen``: the built-in robot's; ``none``; or those of a run.
         questions: that are answered at most.
@@ -180,33 +179,52 @@ def seats_opposite(study: Study, settings: Settings) -> dict[str, str]:
     return {seat: seats[seat] for seat in (ROBOT, USER)}
 
 
-def episode_options(settings: Settings) -> dict[str, Any]:
+def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]) -> dict[str, Any]:
     """What the settings say of every episode.
 
+    Args:
+        settings: of the study.
+        reader: of the log that holds the calibration run.
+        items: of the study.
+
     Raises:
-        InputError: if the calibration run cannot be used: it has to be of the same method and model.
+        InputError: if the calibration run cannot be used: it has to be of the same method and model, and of
+            other items.
     """
     if settings.task == "annotate":
         return {"task": "annotate"}
     options: dict[str, Any] = {"task": "decide", "questions": settings.questions}
     if settings.method:
         options["method"] = settings.method
-    if settings.calibration:
-        options["calibration"] = _calibration(settings.calibration, settings.opposite, options)
-    return options
+    if settings.method in ("lap", "lofreecp"):
+        options["data"] = settings.data
+    if not settings.calibration:
+        return options
+    return options | _calibration(settings.calibration, settings.opposite, options, reader, items)
 
 
-def _calibration(run: str, robot: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _calibration(
+    run: str, robot: str, options: Mapping[str, Any], reader: LogReader, items: Sequence[Item]
+) -> dict[str, Any]:
+    """The threshold of a run, and the settings under which it was played: sets are made under the same."""
     try:
-        with LogReader(default_path()) as reader:
-            require_fitting(reader, run, robot, options)
-            return calibration_option(calibrate(decisions(reader, [run]), DEFAULT, run=run))
+        settings = options_of(reader, run).settings
+        under = {"settings": settings_option(settings)}
+        require_fitting(reader, run, robot, {**options, **under})
+        return under | {
+            "calibration": calibration_option(calibrated_on(reader, run, settings, items).calibrated)
+        }
     except LogError as error:
         raise InputError(f"calibration {run!r} is no run ({error})") from error
 
 
-def study_items(study: Study) -> dict[Cell, Item]:
+def study_items(study: Study, reader: LogReader | None = None) -> dict[Cell, Item]:
     """The items of a study, by their cells: those that its conditions name, else all that its settings say.
+
+    Args:
+        study: one of AmbiK's.
+        reader: of the log that holds the run whose options are shown; None: such items have no options, as
+            is enough to know the cells.
 
     Raises:
         InputError: if the study is not one of AmbiK's, its data cannot be had, or a condition is none.
@@ -215,9 +233,14 @@ def study_items(study: Study) -> dict[Cell, Item]:
         raise InputError(f"study {study.id!r}: benchmark must be {BENCHMARK}, not {study.benchmark}")
     settings = Settings.read(study)
     try:
-        found = {cell_of(item): item for item in _all_items(study, settings)}
+        found = _wanted(study, {cell_of(item): item for item in _all_items(study, settings)})
+        return dict(zip(found, _offered(study, settings, tuple(found.values()), reader), strict=True))
     except InputError as error:
         raise InputError(f"study {study.id!r}: {error}") from error
+
+
+def _wanted(study: Study, found: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
+    """Those that the study's conditions name; all if it has none."""
     if not study.conditions:
         return found
     wanted = [tuple(name.split("/")) for name in study.conditions]
@@ -225,8 +248,7 @@ def study_items(study: Study) -> dict[Cell, Item]:
         if cell not in found:
             known = ", ".join(map(cell_name, list(found)[:3]))
             raise InputError(
-                f"study {study.id!r}: there is no condition {cell_name(cell)!r}; conditions are ids of "
-                f"items, such as {known}"
+                f"there is no condition {cell_name(cell)!r}; conditions are ids of items, such as {known}"
             )
     return {cell: found[cell] for cell in wanted}
 
@@ -239,9 +261,28 @@ def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
         drafts = load_drafts(settings.data)
         some = drafts if number is None else Random(seed).sample(drafts, min(number, len(drafts)))
         return tuple(DraftItem(draft=draft) for draft in some)
-    chosen = drawn(load_pairs(settings.data, settings.part), settings.types, settings.members, number, seed)
-    offers = _offers(settings) if study.seat == ROBOT else {}
-    return tuple(offering(pair, member, settings.options, offers) for pair, member in chosen)
+    pairs = load_pairs(settings.data, settings.part)
+    if study.conditions:
+        chosen = tuple(
+            (one, member) for one in pairs if one.type in settings.types for member in settings.members
+        )
+    else:
+        chosen = drawn(pairs, settings.types, settings.members, number, seed)
+    return tuple(offering(pair, member, NONE) for pair, member in chosen)
+
+
+def _offered(
+    study: Study, settings: Settings, items: Sequence[Item], reader: LogReader | None
+) -> tuple[Item, ...]:
+    """The items with what is offered to a person as robot."""
+    source, offers = settings.options, _NO_OFFERS
+    if source not in (OWN, "kitchen", NONE):
+        if study.seat != ROBOT or reader is None:
+            return tuple(items)
+        offers = _offers(reader, source)
+    return tuple(
+        offering(one.pair, one.member, source, offers) if isinstance(one, PairItem) else one for one in items
+    )
 
 
 def drawn(
@@ -251,32 +292,28 @@ def drawn(
     number: int | None,
     seed: int,
 ) -> tuple[tuple[Pair, Member], ...]:
-    """Tasks balanced over types and members, as far as the data go; of as many pairs as possible.
+    """Tasks balanced over types and members, as far as the data go; never two of one pair.
+
+    Who has seen the clear member of a pair knows what the ambiguous one means.
 
     Args:
         pairs: of the data.
         types: wanted.
         members: wanted.
-        number: of tasks; None: all, in the data's order.
+        number: of tasks; None: as many as there are pairs.
         seed: draws them.
     """
-    if number is None:
-        return tuple((pair, member) for pair in pairs if pair.type in types for member in members)
-    mixed = Random(seed).sample(pairs, len(pairs))
-    groups = [(kind, member) for kind in types for member in members]
-    used: dict[str, int] = {}
+    free = {
+        kind: [one for one in Random(seed).sample(pairs, len(pairs)) if one.type == kind] for kind in types
+    }
+    most = sum(map(len, free.values()))
+    number = most if number is None else min(number, most)
     found: list[tuple[Pair, Member]] = []
     while len(found) < number:
-        before = len(found)
-        for kind, member in groups:
-            free = [one for one in mixed if one.type == kind and (one, member) not in found]
-            if free and len(found) < number:
-                # Both members of one pair only where there are no others left.
-                pair = min(free, key=lambda one: used.get(one.id, 0))
-                used[pair.id] = used.get(pair.id, 0) + 1
-                found.append((pair, member))
-        if len(found) == before:
-            break
+        for kind in types:
+            for member in members:
+                if free[kind] and len(found) < number:
+                    found.append((free[kind].pop(0), member))
     return tuple(found)
 
 
@@ -307,16 +344,13 @@ def offering(
     return PairItem(pair=pair, member=member, part=part, options=options)
 
 
-def _offers(settings: Settings) -> Mapping[str, tuple[str, ...]]:
-    """The options of a run, by item id; none if the settings name no run."""
-    if settings.options in (OWN, "kitchen", NONE):
-        return {}
+def _offers(reader: LogReader, run: str) -> Mapping[str, tuple[str, ...]]:
+    """The options of a run, by item id."""
     try:
-        with LogReader(default_path()) as reader:
-            return offered_by(reader, settings.options)
+        return offered_by(reader, run)
     except LogError as error:
         raise InputError(
-            f"options {settings.options!r} is neither {OWN}, kitchen or {NONE} nor a run ({error})"
+            f"options {run!r} is neither {OWN}, kitchen or {NONE} nor a run ({error})"
         ) from error
 
 

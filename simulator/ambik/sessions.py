@@ -68,8 +68,11 @@ class AmbikSessions(StudySessions):
     ) -> None:
         given = builtin_studies() if studies is None else tuple(studies)
         self._settings = {study.id: Settings.read(study) for study in given}
-        self._items = {study.id: study_items(study) for study in given}
-        self._options = {name: episode_options(settings) for name, settings in self._settings.items()}
+        self._items = {study.id: study_items(study, reader) for study in given}
+        self._options = {
+            name: episode_options(settings, reader, tuple(self._items[name].values()))
+            for name, settings in self._settings.items()
+        }
         self._env = env
         super().__init__(ROOM, log, reader, models, studies=given, builtin=studies is None)
 

@@ -26,7 +26,7 @@ from simulator.ambik.parts import (
     spread,
     test_items,
 )
-from simulator.ambik.playing import settings_option
+from simulator.ambik.playing import Options, settings_option
 from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.settings import DEFAULT, Settings
@@ -218,17 +218,32 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
     assert len(model.asked) == before
 
 
-def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(
-    experiment, console, log_path, monkeypatch
-):
+def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(experiment, console, log_path):
     play_all(experiment("knowno"), console)
-    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
     opposite = {"task": "decide", "opposite": "offline/script", "calibration": "t-calibration"}
-    options = episode_options(StudySettings(**opposite, method="knowno"))
-    assert options["calibration"] == runs(log_path)["t"].config["options"]["calibration"]
-    for other in ({"method": "lap"}, {"method": "knowno", "opposite": "openai/gpt-4o"}):
-        with pytest.raises(InputError, match=r"its (method|model) is"):
-            episode_options(StudySettings(**{**opposite, **other}))
+    tests = test_items(Wish())
+    with LogReader(log_path) as reader:
+        options = episode_options(StudySettings(**opposite, method="knowno"), reader, tests)
+        assert options["calibration"] == runs(log_path)["t"].config["options"]["calibration"]
+        for other in ({"method": "lap"}, {"method": "knowno", "opposite": "openai/gpt-4o"}):
+            with pytest.raises(InputError, match=r"its (method|model) is"):
+                episode_options(StudySettings(**{**opposite, **other}), reader, tests)
+        with pytest.raises(InputError, match="no run"):
+            episode_options(StudySettings(**{**opposite, "calibration": "x"}, method="knowno"), reader, tests)
+
+
+def test_a_studys_threshold_is_of_the_runs_own_settings_and_of_other_items(experiment, console, log_path):
+    play_all(experiment("knowno", common={"settings": {"not_listed": True}}), console)
+    settings = StudySettings(
+        task="decide", opposite="offline/script", method="knowno", calibration="t-calibration"
+    )
+    with LogReader(log_path) as reader:
+        options = Options.read(episode_options(settings, reader, test_items(Wish())))
+        assert options.settings == Settings(not_listed=True) == options_of(reader, "t").settings
+        made = calibrate(decisions(reader, ["t-calibration"]), options.settings)
+        assert options.calibration.q_hat == made.q_hat
+        with pytest.raises(InputError, match="belong to it"):
+            episode_options(settings, reader, calibrating_items(Wish()))
 
 
 def test_thresholds_can_be_changed_without_another_calibration(experiment, console, log_path, model):

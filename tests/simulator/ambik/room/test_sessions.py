@@ -267,7 +267,8 @@ def test_the_built_in_studies_are_sound():
     robot = next(one for one in builtin_studies() if one.seat == "robot")
     items = study_items(robot)
     kinds = Counter((item.pair.type, item.member) for item in items.values())
-    assert set(kinds.values()) == {4} and len(kinds) == 6
+    assert set(kinds.values()) == {3} and len(kinds) == 6
+    assert len({item.pair.id for item in items.values()}) == len(items)
     assert all(len(item.options) > 1 for item in items.values())
     assert list(items) == list(cells(robot))
 
@@ -281,9 +282,18 @@ def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
     assert len({pair.id for pair, _ in found}) == number
     counts = Counter((pair.type, member) for pair, member in found)
     assert max(counts.values()) - min((*counts.values(), number // 6)) <= 1
-    everything = drawn(pairs, AMBIGUITIES, MEMBERS, 10_000, seed=3)
-    assert len(everything) == 2 * len(pairs)
-    assert drawn(pairs, AMBIGUITIES, MEMBERS, None, seed=3)[1] == (pairs[0], "clear")
+
+
+@pytest.mark.parametrize("number", [None, 10_000])
+def test_never_are_both_members_of_a_pair_drawn(number):
+    pairs = load_pairs()
+    found = drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)
+    assert sorted(pair.id for pair, _ in found) == sorted(pair.id for pair in pairs)
+    counts = Counter((pair.type, member) for pair, member in found)
+    assert all(abs(counts[kind, "clear"] - counts[kind, "ambiguous"]) <= 1 for kind in AMBIGUITIES)
+    alone = drawn(pairs, ["safety"], ["clear"], number, seed=3)
+    assert {(pair.type, member) for pair, member in alone} == {("safety", "clear")}
+    assert not drawn((), AMBIGUITIES, MEMBERS, number, seed=3)
 
 
 def test_what_is_offered(pair):
@@ -324,11 +334,26 @@ def test_studies_that_cannot_be_held(seat, settings, said):
         Settings.read(study(seat, settings=settings))
 
 
-def test_conditions_are_items(pair):
+async def test_options_of_a_run_come_from_the_sessions_log(server):
+    server.again(study(id="a"))
+    entry = await enter(server, "ann", "a")
+    await to_the_end(server, entry.episode_id, "robot")
+    item = server.item(entry.episode_id)
+    of_the_run = study(id="b", conditions=[item.id], settings={"options": "study-a"}, sets_per_participant=1)
+    with pytest.raises(InputError, match="has none of the item"):
+        server.again(study(id="b", settings={"options": "study-a"}))
+    server.start(of_the_run)
+    (marked,) = {one.chosen for one in decisions(server.reader, ["study-a"])}
+    entry = await enter(server, "bob", "b")
+    assert server.item(entry.episode_id).options == marked
+    assert cells(of_the_run) == ((item.id,),)
+
+
+def test_conditions_are_items(pair, server):
     first = load_pairs()[0].id
     chosen = study(conditions=[f"{first}.clear"])
     assert list(study_items(chosen)) == [(f"{first}.clear",)]
     with pytest.raises(InputError, match="no condition 'nothing'"):
         study_items(study(conditions=["nothing"]))
     with pytest.raises(InputError, match="neither item"):
-        study_items(study(settings={"options": "no-such-run"}))
+        study_items(study(settings={"options": "no-such-run"}), server.reader)
