@@ -16,7 +16,16 @@ from simulator.ambik.items import DecideItem, PairItem, Task
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Calibrated
 from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.terms import APPLIANCES, CONTEXTS, DIALOGUES, METHODS, Context, Dialogue, Method
+from simulator.ambik.terms import (
+    APPLIANCES,
+    CONTEXTS,
+    DIALOGUES,
+    KNOWNO_APPLIANCES,
+    METHODS,
+    Context,
+    Dialogue,
+    Method,
+)
 from simulator.errors import InputError
 from trees import Language
 
@@ -173,8 +182,10 @@ def read_calibration(given: object) -> Calibrated:
     """
     if isinstance(given, Calibrated):
         return given
+    wrong = f"calibration {given!r}: must have q_hat, n, epsilon and rank"
+    if not isinstance(given, Mapping):
+        raise InputError(wrong)
     try:
-        assert isinstance(given, Mapping)
         return Calibrated(
             q_hat=float(given["q_hat"]),
             n=int(given["n"]),
@@ -182,8 +193,8 @@ def read_calibration(given: object) -> Calibrated:
             rank=int(given["rank"]),
             run=str(given.get("run", "")),
         )
-    except (AssertionError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"calibration {given!r}: must have q_hat, n, epsilon and rank") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(wrong) from error
 
 
 def plain_number(value: float | None) -> float | str | None:
@@ -212,10 +223,9 @@ def scene_of(item: DecideItem) -> str:
 
 
 def appliances_of(item: DecideItem) -> tuple[str, ...]:
-    """What stands in every scene of the item's data (spec 2.3); the data of KnowNo name it in words alone."""
-    if not isinstance(item, PairItem):
-        return ()
-    return tuple(one for one in APPLIANCES if one not in item.pair.objects)
+    """What stands in every scene of the item's data (spec 2.3, 9) and is not among its objects."""
+    always = APPLIANCES if isinstance(item, PairItem) else KNOWNO_APPLIANCES
+    return tuple(one for one in always if one not in objects_of(item))
 
 
 def previous_of(item: DecideItem) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ APPLIANCES: Final = (
     "tea kettle",
 )
 """In every scene, and not in the object columns (spec 2.3)."""
+KNOWNO_APPLIANCES: Final = ("microwave", "cooktop")
+"""What stands in every scene of KnowNo's data besides drawers and bins (spec 9); prompts say so."""
 
 DO_NOTHING: Final = "do nothing"
 """Stands for an option that is missing; never right, and in no prediction set that is measured (spec 6)."""

@@ -11,10 +11,9 @@ from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
 from simulator.ambik.items import DecideItem
 from simulator.ambik.naming import vocabulary
 from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.playing import objects_of
+from simulator.ambik.playing import appliances_of, objects_of
 from simulator.ambik.prompts import Dataset
 from simulator.ambik.similarity import TFIDF, Similarity, similarity, task_texts
-from simulator.ambik.terms import APPLIANCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +60,4 @@ def background_of(data: str = BUILTIN, dataset: Dataset = "ambik", similar: str 
 
 def things_of(item: DecideItem) -> tuple[str, ...]:
     """All that is in an item's scene, appliances included."""
-    return (*objects_of(item), *APPLIANCES)
+    return (*objects_of(item), *appliances_of(item))

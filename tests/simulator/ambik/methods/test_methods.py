@@ -179,6 +179,13 @@ class TestLap:
         assert model.roles().count("robot.afford") == 2
         assert found.affordance["A"] == found.affordance["B"]
 
+    async def test_appliances_are_those_of_the_data(self, scripted, says, pair_item, scenario_item):
+        model = scripted({**says, "generate": "A) open the fridge\nB) open the microwave\nC) go\nD) wait"})
+        words = MethodOptions(background=Background(("fridge", "microwave")))
+        for item, there in ((pair_item, {"A": 1.0, "B": 1.0}), (scenario_item, {"A": 0.0, "B": 1.0})):
+            found = await decide("lap", case_of(item), model.model, options=words)
+            assert {letter: found.affordance[letter].context for letter in "AB"} == there
+
     async def test_that_none_is_meant_is_no_action_to_judge(self, scripted, says, pair_item):
         options = MethodOptions(not_listed=True)
         found = await decide("lap", case_of(pair_item), scripted(says).model, options=options)
