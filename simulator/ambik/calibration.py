@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from logs.rows import Run
 from simulator.ambik.items import DraftItem, Item
 from simulator.ambik.parts import shared
-from simulator.ambik.playing import DATASETS, ROBOT, Options
+from simulator.ambik.playing import ROBOT, Options
 from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.settings import Settings
@@ -88,7 +87,8 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
         options: of the test run's episodes.
 
     Raises:
-        InputError: names what is different: method, model, chooser, context, the fifth option, samples, data.
+        InputError: names what is different: method, model, chooser, context, the fifth option, samples, tokens,
+            data, similarity.
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id)
@@ -103,17 +103,15 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
         ("not_listed", there.settings.not_listed, here.settings.not_listed),
         ("samples", there.samples, here.samples),
         ("max_tokens", there.max_tokens, here.max_tokens),
-        ("dataset", _dataset(run), here.dataset if "dataset" in options else _dataset(run)),
+        ("data", there.data, here.data),
+        ("dataset", there.dataset, here.dataset),
+        ("similarity", there.similarity, here.similarity),
     ):
         if before != now:
             raise InputError(
                 f"calibration {run_id}: its {name} is {before!r}, and here it is {now!r}. Take a run that "
                 "was made alike, or leave --calibration out to have one made."
             )
-
-
-def _dataset(run: Run) -> str:
-    return str(run.config.get("dataset", DATASETS[0]))
 
 
 def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str | None:

@@ -60,6 +60,11 @@ def is_right(item: DecideItem, action: str) -> bool | None:
     return None if intent is None or intent.malformed else realises(intent, action)
 
 
+def right_in_the_end(item: DecideItem, asks: bool | None, action: str | None) -> bool | None:
+    """Whether the last decision is right; None of a question, too: nothing was done then."""
+    return None if asks else is_right(item, action or "")
+
+
 def values(item: Item, turns: Sequence[Turn]) -> Values:
     """Metric -> value, None where it means nothing; see the table above."""
     if isinstance(item, DraftItem):
@@ -75,11 +80,10 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
     if first.get("asks") is None:
         return {"right_before": found["right_before"]}
     needed = needs_question(item, first.get("dialogue", "before"))
-    ended = "" if last["asks"] else str(last.get("action") or "")
     return found | {
         "needed": _number(needed),
         "questions": float(sum(bool(one["asks"]) for one in decided)),
-        "right_after": _number(is_right(item, ended)),
+        "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"))),
     }
 
 

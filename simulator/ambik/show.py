@@ -27,7 +27,7 @@ from simulator.ambik.playing import (
     step_of,
     task_of,
 )
-from simulator.ambik.score import is_right
+from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName, Stage
 
 _STAGES: Final[Mapping[Kind, Stage]] = {
@@ -115,7 +115,7 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
         asked=_asked(turns),
         needed=bool(needs_question(item, first.get("dialogue", "before"))),
         action="" if last.get("asks") else str(last.get("action", "")),
-        right=None if last.get("asks") else is_right(item, str(last.get("action", ""))),
+        right=right_in_the_end(item, last.get("asks"), last.get("action")),
         right_before=is_right(item, str(first.get("action", ""))),
     )
     if not isinstance(item, PairItem):

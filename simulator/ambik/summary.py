@@ -15,14 +15,15 @@ from rich.text import Text
 from logs import LogReader
 from logs.query import ModelUsage
 from logs.rows import Score
-from simulator.ambik.coverage import CoverageReport, coverage_report
+from simulator.ambik.calibration_report import report_of
+from simulator.ambik.coverage import CoverageReport
 from simulator.ambik.measures import Measure, Measures, TypeMeasures, measures
 from simulator.ambik.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.room import ROOM
-from simulator.ambik.score import is_right
+from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.terms import NAMES
 from simulator.ambik.trial_log import (
     calibration_of,
@@ -32,7 +33,7 @@ from simulator.ambik.trial_log import (
     played_of,
     required_run,
 )
-from simulator.stats import Interval, cluster_bootstrap
+from simulator.stats import Interval, cluster_bootstrap, wilson
 
 Measured = Mapping[str, Interval | None]
 _TYPES: Final[Mapping[str, str]] = {
@@ -116,24 +117,18 @@ def outcomes_of(found: Iterable[Decision], options: Options) -> tuple[Outcome, .
 
 
 def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Options) -> CoverageReport | None:
-    """What a threshold promised and what came of it; None where what it rests on is not in the log.
-
-    The published code's rule promises nothing, so it has no report either.
-    """
-    if len(calibrated.nonconformities) != calibrated.n or options.settings.cp_rule != "split":
+    """What a threshold promised and what came of it; None where what it rests on is not in the log."""
+    if len(calibrated.nonconformities) != calibrated.n:
         return None
-    return coverage_report(
-        calibrated.nonconformities,
-        str(calibrated.epsilon),
-        covered=[one.covered for one in outcomes],
-        sizes=[len(one.predicted) for one in outcomes],
-        without=calibrated.without,
-        quantile=options.settings.quantile,
-    )
+    return report_of(calibrated, outcomes, options.settings)
 
 
 def exchange_measures(found: Sequence[Exchange]) -> Measured:
-    """Shares of episodes in which somebody could ask; intervals are resampled over pairs."""
+    """Shares of episodes in which somebody could ask.
+
+    Whether it was asked when needed is told as in `simulator.asking` (Wilson); of the others, intervals are
+    resampled over pairs.
+    """
     if not found:
         return {}
     rows: dict[str, list[tuple[str, float]]] = {
@@ -147,12 +142,17 @@ def exchange_measures(found: Sequence[Exchange]) -> Measured:
             rows["asked when needed" if needed else "asked when not needed"].append(
                 (pair, float(bool(one.before.asked)))
             )
-        for name, which in (("right before", one.before), ("right after", one.after)):
-            right = is_right(item, "" if which is one.after and which.asked else which.action)
+        before = is_right(item, one.before.action)
+        after = right_in_the_end(item, one.after.asked, one.after.action)
+        for name, right in (("right before", before), ("right after", after)):
             if right is not None:
                 rows[name].append((pair, float(right)))
         rows["questions"].append((pair, float(len(one.questions))))
-    return {name: _mean(some) for name, some in rows.items()}
+    return {name: _share(some) if name.startswith("asked") else _mean(some) for name, some in rows.items()}
+
+
+def _share(rows: Sequence[tuple[str, float]]) -> Interval | None:
+    return wilson(sum(value > 0 for _, value in rows), len(rows)) if rows else None
 
 
 def _mean(rows: Sequence[tuple[str, float]]) -> Interval | None:

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from logs import LogReader
 from simulator.ambik.assignment import Settings as StudySettings
 from simulator.ambik.assignment import episode_options
-from simulator.ambik.calibration import calibrated_on, fitting
+from simulator.ambik.calibration import calibrated_on, fitting, require_fitting
+from simulator.ambik.calibration_report import report_of
 from simulator.ambik.data import load_pairs
 from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.log_lines import form_lines
@@ -30,7 +31,7 @@ from simulator.ambik.playing import Options, settings_option
 from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.summary import score_run, summarise, summary_json
+from simulator.ambik.summary import reported, score_run, summarise, summary_json
 from simulator.ambik.trial_log import (
     calibration_of,
     conformal_sets,
@@ -44,6 +45,7 @@ from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
 from simulator.runner.scoring import score_command
 from simulator.seeds import derive_seed
+from simulator.stats import wilson
 
 cli = typer.Typer()
 cli.command("run")(run_ambik)
@@ -185,6 +187,7 @@ def test_questions_are_answered_and_told_before_and_after(askback, log_path):
         assert (found[0].robot, found[0].user) == ("offline/always-asks", "offline/item")
         measured = summarise(reader, "q").exchange
         assert measured["asked when needed"].value == 1 and measured["asked when not needed"] is None
+        assert measured["asked when needed"] == wilson(len(found), len(found))
         assert measured["right after"].value >= measured["right before"].value
     said = askback("score", "q", "--json")
     assert json.loads(said)["exchange"]["questions"]["value"] == 1
@@ -209,6 +212,10 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
         report = summarise(reader, "t").calibration
         assert (report.n, report.rank, report.q_hat) == (8, 8, made.q_hat)
         json.dumps(summary_json(summarise(reader, "t")), allow_nan=False)
+        settings = Settings(cp_rule="reference")
+        other = calibrate(logged, settings)
+        outcomes = [outcome(one, other, settings) for one in decisions(reader, ["t"])]
+        assert reported(other, outcomes, Options(settings=settings)) == report_of(other, outcomes, settings)
         assert offered_by(reader, "t").keys() == {one.item.id for one in decisions(reader, ["t"])}
         first = decisions(reader, ["t"])[0]
         shown = conformal_sets(reader, replace(first.item, options=("Something for people.",)))
@@ -307,6 +314,16 @@ def test_a_calibration_that_was_made_otherwise_is_refused(experiment, console, c
     play_all(experiment("knowno", name="a"), console)
     with pytest.raises(InputError, match=f"its {named} is"):
         play_all(replace(experiment("knowno", name="b", **change), calibrations=("a-calibration",)), console)
+
+
+@pytest.mark.parametrize("name", ["data", "dataset", "similarity"])
+def test_a_calibration_of_other_data_or_another_similarity_is_refused(experiment, console, log_path, name):
+    play_all(experiment("lofreecp", name="a"), console)
+    options = runs(log_path)["a"].config["options"]
+    with LogReader(log_path) as reader:
+        require_fitting(reader, "a-calibration", "offline/script", options)
+        with pytest.raises(InputError, match=f"its {name} is"):
+            require_fitting(reader, "a-calibration", "offline/script", {**options, name: "knowno"})
 
 
 def test_items_of_the_calibration_are_never_tested(experiment, console, log_path):
