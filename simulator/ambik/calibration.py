@@ -87,8 +87,8 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
         options: of the test run's episodes.
 
     Raises:
-        InputError: names what is different: method, model, chooser, context, the fifth option, samples, tokens,
-            data, similarity.
+        InputError: names what is different: method, model, chooser, context, the fifth option, samples,
+            tokens, data, similarity.
         NotInLog: if there is no such run.
     """
     run = required_run(reader, run_id)

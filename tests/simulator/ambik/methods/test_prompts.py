@@ -37,6 +37,10 @@ def test_only_the_last_message_has_the_item(role, language, pair_item, clear_ite
     assert not any("red mug" in message.content for message in one.messages[:-1])
 
 
+def test_a_chinese_question_is_asked_for_in_chinese(pair_item):
+    assert "用中文提问" in made("ask", pair_item, "zh").messages[0].content
+
+
 @pytest.mark.parametrize("role", ROBOT)
 def test_all_robots_know_their_kitchen(role, pair_item, scenario_item):
     first = made(role, pair_item).messages[0]
