@@ -6,10 +6,8 @@ All of it is pure, so temperature, tokens and weights can be changed afterwards 
 from __future__ import annotations
 
 import math
-import re
-import string
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from simulator.ambik.naming import bare, folded
 from simulator.ambik.records import Letter
@@ -18,15 +16,12 @@ from simulator.ambik.settings import Tokens
 LETTERS: Final = "ABCDE"
 OPTIONS_PER_CALL: Final = 4
 """Answers that one call of LofreeCP asks for (spec 8.3)."""
-Normalising = Literal["default", "original"]
 Token = tuple[str, float]
 """What the next token could be, with its log-probability."""
 
 _TRUTH: Final = ("true", "false")
 _BEGINNING: Final = 3
 """Letters by which a word is known that is several tokens."""
-_ARTICLES: Final = frozenset(("a", "an", "the"))
-_PUNCTUATION: Final = re.compile(f"[{re.escape(string.punctuation)}]")
 
 
 def option_letter(token: str, options: int) -> Letter | None:
@@ -135,26 +130,16 @@ def with_affordance(
     return {letter: value / total for letter, value in scores.items()}
 
 
-def normalised(answer: str, rule: Normalising = "default") -> str:
-    """An answer of LofreeCP as it is counted (spec 8.3).
-
-    Args:
-        answer: an option as the model wrote it.
-        rule: ``default``: small letters, no label, no final stop; ``original``: no punctuation and no
-            articles either.
-    """
-    text = bare(answer)
-    if rule == "default":
-        return text
-    words = _PUNCTUATION.sub("", text).split()
-    return " ".join(word for word in words if word not in _ARTICLES)
+def normalised(answer: str) -> str:
+    """An answer of LofreeCP as it is counted (spec 8.3): small letters, no label, no final stop."""
+    return bare(answer)
 
 
-def counted(answers: Iterable[str], rule: Normalising = "default") -> dict[str, int]:
+def counted(answers: Iterable[str]) -> dict[str, int]:
     """How often each normalised answer occurs, in the order of their first occurrence."""
     found: dict[str, int] = {}
     for answer in answers:
-        key = normalised(answer, rule)
+        key = normalised(answer)
         found[key] = found.get(key, 0) + 1
     return found
 

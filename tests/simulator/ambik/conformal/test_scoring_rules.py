@@ -84,22 +84,20 @@ def test_affordance_multiplies_and_renormalises_only_if_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "default", "original"),
+    ("answer", "kept"),
     [
-        ("A) Take the glass  mug.", "take the glass mug", "take glass mug"),
-        ("2. Pour 1.5 l of milk, slowly!", "pour 1.5 l of milk, slowly!", "pour 15 l of milk slowly"),
-        ("an apple and a pear", "an apple and a pear", "apple and pear"),
-        ("1.5 l of milk", "1.5 l of milk", "15 l of milk"),
+        ("A) Take the glass  mug.", "take the glass mug"),
+        ("2. Pour 1.5 l of milk, slowly!", "pour 1.5 l of milk, slowly!"),
+        ("an apple and a pear", "an apple and a pear"),
+        ("1.5 l of milk", "1.5 l of milk"),
     ],
 )
-def test_answers_are_normalised(answer: str, default: str, original: str) -> None:
-    assert rules.normalised(answer) == default
-    assert rules.normalised(answer, "original") == original
+def test_answers_are_normalised(answer: str, kept: str) -> None:
+    assert rules.normalised(answer) == kept
 
 
 def test_answers_are_counted_after_normalising() -> None:
     assert rules.counted(["Take it.", "leave it", "A) take it"]) == {"take it": 2, "leave it": 1}
-    assert rules.counted(["take a cup", "Take the cup!"], "original") == {"take cup": 2}
 
 
 def test_lofrees_nonconformity_by_hand() -> None:
