@@ -35,7 +35,7 @@ class Wish:
         members: of pairs.
         types: of pairs, or of scenarios; none: all.
         limit: pairs or scenarios of the test part, or drafts, at most, spread evenly.
-        calibrating: of the calibration part at most, likewise.
+        calibrating: of the calibration part at most, likewise; the first scenarios, if all are of one part.
     """
 
     task: Task = "decide"
@@ -102,9 +102,17 @@ def calibrating_items(wish: Wish) -> tuple[DecideItem, ...]:
 
 
 def _scenarios(wish: Wish, part: Part, limit: int | None) -> tuple[ScenarioItem, ...]:
-    items = [one for one in scenario_items(load_scenarios(wish.data)) if one.part == part]
-    wanted = [one for one in items if not wish.types or one.type in wish.types]
+    scenarios = load_scenarios(wish.data)
+    items = scenario_items(scenarios)
+    if wish.calibrating and len({one.part for one in items}) == 1:
+        items = scenario_items(scenarios, calibration=wish.calibrating, split="first")
+    wanted = [one for one in items if one.part == part and (not wish.types or one.type in wish.types)]
     if not wanted:
+        if all(one.part == "calibration" for one in items):
+            raise InputError(
+                f"data {wish.data!r} have scenarios for calibration alone. With --calibration-limit N the "
+                f"first N are calibrated on, and the rest is tested (N below {len(items)})."
+            )
         kinds = f" of the types {', '.join(wish.types)}" if wish.types else ""
         raise InputError(f"data {wish.data!r} have no scenarios for {part}{kinds}.")
     return tuple(spread(wanted, limit))

@@ -15,7 +15,7 @@ from simulator.ambik.assignment import Settings as StudySettings
 from simulator.ambik.assignment import episode_options
 from simulator.ambik.calibration import calibrated_on, fitting, require_fitting
 from simulator.ambik.calibration_report import report_of
-from simulator.ambik.data import load_pairs
+from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.parts import (
@@ -386,6 +386,17 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
 def test_what_is_wrong_is_told_before_anything_is_played(askback, log_path, arguments, said):
     assert said in askback("run", *arguments, error=InputError)
     assert not log_path.exists() or not runs(log_path)
+
+
+def test_scenarios_for_calibration_alone_can_be_divided(monkeypatch):
+    some = [replace(one, id=str(place), part="calibration") for place, one in enumerate(load_scenarios()[:6])]
+    monkeypatch.setattr("simulator.ambik.parts.load_scenarios", lambda data: tuple(some))
+    wish = Wish(dataset="knowno", calibrating=4)
+    assert [one.scenario.id for one in calibrating_items(wish)] == ["0", "1", "2", "3"]
+    assert [one.scenario.id for one in test_items(wish)] == ["4", "5"]
+    for limit in (None, 6):
+        with pytest.raises(InputError, match="--calibration-limit N"):
+            test_items(replace(wish, calibrating=limit))
 
 
 def test_reading_the_command_line():
