@@ -253,9 +253,10 @@ async def test_a_cancelled_call_stops_writing(loaded, together):
     backend_of(model)._ends = frozenset()
     given_up = asyncio.create_task(model.complete(asked(0, max_tokens=450, shared=0)))
     waits = asyncio.create_task(model.complete(asked(1)))
-    while not writer._places:
+    while not (calls := {one[0] for one in writer._places if one and one[0].asked.max_tokens == 450}):
+        assert not given_up.done()
         await asyncio.sleep(0)
-    (call,) = {place[0] for place in writer._places if place and place[0].asked.max_tokens == 450}
+    (call,) = calls
     given_up.cancel()
     assert (await waits).usage.output_tokens >= 1
     answer = await model.complete(asked(2))
