@@ -51,7 +51,7 @@ from simulator.runner.command import (
     model_options,
     play,
 )
-from simulator.runner.scoring import scored_again
+from simulator.runner.scoring import by_rules
 
 SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 Formats = Literal["arrow", "qa", "both"]
@@ -311,23 +311,5 @@ def run_name(experiment: Experiment, who: str, part: Part) -> str | None:
     return "-".join(filter(None, (experiment.name, player, what)))
 
 
-def score_command(
-    run: str,
-    judge: str | None,
-    base_url: str | None,
-    budget: float | None,
-    as_json: bool,
-    log: Path | None,
-) -> None:
-    """Score a run again from its logged turns, in its own mode; the new scores are appended to the log.
-
-    Raises:
-        InputError: if a judge is named.
-    """
-    console = Console()
-    with scored_again(run, judge, base_url, budget, log, score_run) as reader:
-        found = summarise(reader, run)
-    if as_json:
-        console.print_json(data=summary_json(found))
-    else:
-        print_summaries(console, [found])
+score_command = by_rules(score_run, summarise, summary_json, print_summaries)
+"""See `simulator.runner.scoring.by_rules`."""

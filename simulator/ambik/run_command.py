@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -49,7 +48,7 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
 )
-from simulator.runner.scoring import scored_again
+from simulator.runner.scoring import by_rules
 
 Members = Literal["both", "ambiguous", "clear"]
 
@@ -207,23 +206,5 @@ def run_ambik(
     )
 
 
-def score_command(
-    run: str,
-    judge: str | None,
-    base_url: str | None,
-    budget: float | None,
-    as_json: bool,
-    log: Path | None,
-) -> None:
-    """Score a run again from its logged turns; the new scores are appended to the log.
-
-    Raises:
-        InputError: if a judge is named.
-    """
-    console = Console()
-    with scored_again(run, judge, base_url, budget, log, score_run) as reader:
-        found = summarise(reader, run)
-    if as_json:
-        console.print_json(data=summary_json(found))
-    else:
-        print_summaries(console, [found])
+score_command = by_rules(score_run, summarise, summary_json, print_summaries)
+"""See `simulator.runner.scoring.by_rules`."""

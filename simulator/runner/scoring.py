@@ -6,12 +6,13 @@ FILES``), which come first: a run with the name of a command is scored by ``askb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import typer
+from rich.console import Console
 from typer.core import TyperGroup
 
 from logs import LogReader, LogWriter
@@ -22,6 +23,7 @@ from simulator.errors import InputError
 from simulator.runner.rooms import load_part
 
 _RUN: Final = "run"
+SummaryT = TypeVar("SummaryT")
 
 
 class _RunByDefault(TyperGroup):
@@ -96,6 +98,40 @@ def scored_again(
             for score in scores(reader, run):
                 writer.put(score)
         yield reader
+
+
+def by_rules(
+    scores: Callable[[LogReader, str], Iterable[Score]],
+    summarise: Callable[[LogReader, str], SummaryT],
+    plain: Callable[[SummaryT], Any],
+    show: Callable[[Console, Sequence[SummaryT]], object],
+) -> Scorer:
+    """`score_command` of a benchmark whose rules leave nothing open.
+
+    Args:
+        scores: the scores of a run.
+        summarise: what came of a run.
+        plain: the same for JSON.
+        show: prints it.
+    """
+
+    def score(
+        run: str,
+        judge: str | None,
+        base_url: str | None,
+        budget: float | None,
+        as_json: bool,
+        log: Path | None,
+    ) -> None:
+        console = Console()
+        with scored_again(run, judge, base_url, budget, log, scores) as reader:
+            found = summarise(reader, run)
+        if as_json:
+            console.print_json(data=plain(found))
+        else:
+            show(console, [found])
+
+    return score
 
 
 def refuse_judge(run: str, judge: str | None, base_url: str | None, budget: float | None) -> None:
