@@ -10,8 +10,8 @@ from logs import LogReader
 from simulator.ambik.items import DraftItem, Item
 from simulator.ambik.parts import shared
 from simulator.ambik.playing import ROBOT, Options
-from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import NAMES
 from simulator.ambik.trial_log import decisions, options_of, required_run

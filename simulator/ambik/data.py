@@ -14,11 +14,12 @@ from simulator import datasets
 from simulator.ambik.files.drafts import read_drafts
 from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
 from simulator.ambik.files.knowno import read_knowno
+from simulator.ambik.files.load_report import LoadReport, load_report
 from simulator.ambik.files.logprobs import Logprobs, read_logprobs
+from simulator.ambik.files.merging import merge
 from simulator.ambik.files.pairs import as_file, looks_like_pairs, read_pairs_file
 from simulator.ambik.files.table import header_of
-from simulator.ambik.load_report import LoadReport, load_report
-from simulator.ambik.merging import merge
+from simulator.ambik.files.versions import part_of
 from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.rows import (
     BENCHMARK,
@@ -27,7 +28,6 @@ from simulator.ambik.rows import (
     read_scenario_record,
 )
 from simulator.ambik.terms import AMBIGUITIES, PARTS, Ambiguity
-from simulator.ambik.versions import part_of
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row
 from trees.faults import Fault

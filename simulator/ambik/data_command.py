@@ -13,15 +13,15 @@ from typing import Final
 from rich.console import Console
 
 from simulator import datasets
-from simulator.ambik.checking import KIND as KIND
-from simulator.ambik.checking import check_files as check_files
-from simulator.ambik.checking import find_files as find_files
 from simulator.ambik.data import read_pairs
+from simulator.ambik.files.checking import KIND as KIND
+from simulator.ambik.files.checking import check_files as check_files
+from simulator.ambik.files.checking import find_files as find_files
 from simulator.ambik.files.jsonlist import is_lines, read_entries
 from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
 from simulator.ambik.files.table import read_table
+from simulator.ambik.files.versions import part_of
 from simulator.ambik.rows import BENCHMARK as BENCHMARK
-from simulator.ambik.versions import part_of
 from simulator.datasets import Added
 from simulator.errors import InputError
 from simulator.jsonlines import without_lines

@@ -17,6 +17,7 @@ from rich.table import Table
 from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.making.drafting import (
     Asker,
     Decoding,
@@ -28,7 +29,6 @@ from simulator.ambik.making.drafting import (
 )
 from simulator.ambik.making.handover import hand_over, write_scenes
 from simulator.ambik.making.scenes import Scene, draw_scenes
-from simulator.ambik.pair_rules import ORDER
 from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
 from simulator.progress import counted

@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 from logs import LogReader
 from logs.rows import Episode, Run, Turn
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.metrics import icr_counts
-from simulator.ambik.outcome_rows import outcome_rows
+from simulator.ambik.measuring.metrics import icr_counts
+from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, needs_question, plain_number
-from simulator.ambik.predicting import scored
 from simulator.ambik.records import Decision
 from simulator.ambik.rows import item_from_row
 from simulator.ambik.score import logged_options
+from simulator.ambik.sets.predicting import scored
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decision, required_run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
 from simulator.ambik.forms import (
     form_record,
     measured,
@@ -14,7 +15,6 @@ from simulator.ambik.forms import (
     read_pair_form,
 )
 from simulator.ambik.items import DecideItem
-from simulator.ambik.pair_form import check_fields, problem_record, refuse_errors
 from simulator.ambik.pairs import Draft
 from simulator.ambik.payloads import PRIVATE, chosen_decision, decided, method_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options

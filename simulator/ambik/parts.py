@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from simulator.ambik.checks import Announced, refusal
 from simulator.ambik.data import BUILTIN, load_drafts, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.items import DecideItem, Item, PairItem, ScenarioItem, Task
+from simulator.ambik.methods.needs import Announced, refusal
 from simulator.ambik.pairs import Pair
 from simulator.ambik.playing import ANNOTATOR, Dataset
 from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items

@@ -27,8 +27,8 @@ from typing import Any, Final
 from simulator.ambik.forms import Chosen
 from simulator.ambik.items import DecideItem
 from simulator.ambik.playing import Options, plain_number, settings_option
-from simulator.ambik.predicting import outcome, outcome_prepared, prepared, scored
 from simulator.ambik.records import Affordance, Decision, Outcome, Scored
+from simulator.ambik.sets.predicting import outcome, outcome_prepared, prepared, scored
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 

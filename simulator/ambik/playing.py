@@ -57,7 +57,7 @@ class Options:
         samples: draws of LofreeCP (R).
         data: by name, whose objects LAP looks for and on whose tasks LofreeCP's similarity is fitted.
         dataset: whose scenes they are: ``ambik`` or ``knowno``.
-        similarity: of LofreeCP's answers (`similarity.similarity`); empty: the default.
+        similarity: of LofreeCP's answers (`sets.similarity.similarity`); empty: the default.
         max_tokens: what a model may write at most.
         study: a person's consent is asked for.
         begun: the person has done a set of this study before: nothing is in front of the task.

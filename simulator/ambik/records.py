@@ -1,8 +1,8 @@
 """What scorers read, the same out of logged turns and out of published files (spec 13).
 
 A `Decision` is what a robot had before any threshold: options, probabilities, samples, an answer. Which
-options are in its prediction set follows from a calibration and `settings.Settings` (`predicting`), and can
-be asked again at any time without a model.
+options are in its prediction set follows from a calibration and `settings.Settings` (`sets.predicting`),
+and can be asked again at any time without a model.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Decision:
         raw: what the models wrote, by role, in order.
         similarities: normalised answer -> similarity to the most frequent one; LofreeCP.
         right: letters of the acceptable options where a published file says which those are; None: that
-            follows from the item (`truth`).
+            follows from the item (`sets.truth`).
         flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
         seconds: that it took.
     """
@@ -107,7 +107,7 @@ class Scored:
         text: of the option, without label.
         nonconformity: large = strange.
         letter: of the option; empty for samples.
-        acceptable: whether it is right, where that is known (`truth.acceptable_options`).
+        acceptable: whether it is right, where that is known (`sets.truth.acceptable_options`).
     """
 
     text: str

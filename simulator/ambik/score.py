@@ -3,7 +3,7 @@
 ============== ==========================================================================================
 metric         of an episode of the task decide
 ============== ==========================================================================================
-icr, hr, chr, ssc   of the first decision's prediction set, as `metrics` says; null where not counted
+icr, hr, chr, ssc   of the first decision's prediction set (`measuring.metrics`); null where not counted
 set_size       actions in it
 covered        an acceptable action is in it; null where none is known
 needed         a good robot asks here (preferences, nothing clarified); null for KnowNo's data
@@ -25,17 +25,17 @@ from typing import Any, Final
 from logs.rows import Score, Turn
 from simulator.ambik.intents import realises
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.outcome_rows import outcome_rows
+from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
-from simulator.ambik.truth import fits
+from simulator.ambik.sets.truth import fits
 
 VERSION: Final = "1"
 _SHOWN: Final = (
     *((name, name) for name in ("icr", "hr", "chr", "ssc", "set_size")),
     ("covered", "coverage"),
 )
-"""Scores, and what `outcome_rows` calls them."""
+"""Scores, and what `measuring.outcome_rows` calls them."""
 Values = dict[str, float | None]
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from simulator.ambik.files.versions import part_of
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, Ambiguity, Member
-from simulator.ambik.versions import part_of
 from simulator.stats import Interval, bootstrap_mean, wilson
 
 Share = Interval | None

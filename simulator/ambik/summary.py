@@ -15,15 +15,15 @@ from rich.text import Text
 from logs import LogReader
 from logs.query import ModelUsage
 from logs.rows import Score
-from simulator.ambik.calibration_report import report_of
-from simulator.ambik.coverage import CoverageReport
-from simulator.ambik.measures import Measure, Measures, TypeMeasures, measures
-from simulator.ambik.outcome_rows import cluster_of
+from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
+from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.room import ROOM
 from simulator.ambik.score import is_right, right_in_the_end
+from simulator.ambik.sets.coverage import CoverageReport
+from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.terms import NAMES
 from simulator.ambik.trial_log import (
     calibration_of,

@@ -16,9 +16,9 @@ from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
-from simulator.ambik.predicting import calibrate
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
+from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.errors import InputError

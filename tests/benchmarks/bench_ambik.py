@@ -24,19 +24,19 @@ from rich.console import Console
 from rich.table import Table
 
 from logs import LogReader
-from simulator.ambik.epsilon import GRID, epsilon_curve
 from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import DraftItem, PairItem
-from simulator.ambik.measures import measures
-from simulator.ambik.metrics import chr_, icr, ssc
+from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
+from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measuring.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
 from simulator.ambik.pairs import Pair
 from simulator.ambik.parsing import read_action, read_options
 from simulator.ambik.parts import Wish, calibrating_items, items_of
-from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.prompts import Case, case_of, prompt
 from simulator.ambik.records import Decision, Outcome
+from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Role
 from simulator.ambik.trial_log import decisions

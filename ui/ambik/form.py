@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from simulator.ambik.annotation.form import Accepted, Problem, check_fields, preview
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.pair_form import Accepted, Problem, check_fields, preview
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import AMBIGUITIES
 from ui.ambik.calls import PairFields

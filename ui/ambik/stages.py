@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.data import Guidelines, load_guidelines
-from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.terms import APPLIANCES
 from simulator.ambik.views import Exchanged, ParticipantView, SeatName
 from ui.ambik.ports import OPPOSITE

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
-from simulator.ambik.pair_desk import PairProblems, case, consolidate
-from simulator.ambik.pair_form import check_fields, errors_of
-from simulator.ambik.pair_rules import Problem
+from simulator.ambik.annotation.desk import PairProblems, case, consolidate
+from simulator.ambik.annotation.form import check_fields, errors_of
+from simulator.ambik.annotation.rules import Problem
 from simulator.errors import AskbackError
 from ui.research.address import SETS
 from ui.research.ambient_run import Kept

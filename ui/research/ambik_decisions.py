@@ -10,7 +10,7 @@ from typing import Final
 from logs import LogReader
 from logs.rows import ModelCall
 from simulator.ambik.items import DecideItem, PairItem
-from simulator.ambik.outcome_rows import asked_well, cluster_of
+from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
 from simulator.ambik.playing import (
     appliances_of,
     exchange_of,
@@ -20,9 +20,9 @@ from simulator.ambik.playing import (
     step_of,
     task_of,
 )
-from simulator.ambik.predicting import Prepared
 from simulator.ambik.records import Affordance, Decision, Outcome
 from simulator.ambik.score import is_right
+from simulator.ambik.sets.predicting import Prepared
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import Played, decisions_of
 from simulator.errors import InputError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulator.ambik.conformal import Histogram
-from simulator.ambik.epsilon import EpsilonPoint
+from simulator.ambik.measuring.epsilon import EpsilonPoint
 from simulator.asking import Row
 from simulator.stats import Interval
 from ui.i18n import Strings

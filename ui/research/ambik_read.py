@@ -10,15 +10,15 @@ from typing import Final
 from logs import LogReader
 from logs.rows import Run
 from simulator.ambik.playing import Options
-from simulator.ambik.predicting import (
+from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.sets.predicting import (
     Prepared,
     calibrate_prepared,
     outcome_prepared,
     prepared,
     recalibrated,
 )
-from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import calibration_of, decisions, options_of

@@ -12,9 +12,9 @@ from fastapi import FastAPI, Query
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
+from simulator.ambik.annotation.desk import cases
+from simulator.ambik.annotation.export import export_cases
 from simulator.ambik.log_lines import form_lines
-from simulator.ambik.pair_desk import cases
-from simulator.ambik.pair_export import export_cases
 from simulator.asking import askings
 from simulator.asking_command import plain, report, whole_table
 from simulator.errors import AskbackError

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambik.calibration_report import NO_PROMISE, report_of
 from simulator.ambik.conformal import Range
-from simulator.ambik.coverage import CoverageReport
-from simulator.ambik.epsilon import epsilon_curve
-from simulator.ambik.measures import Measure, Measures, TypeMeasures, measures
+from simulator.ambik.measuring.epsilon import epsilon_curve
+from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
 from simulator.ambik.playing import settings_option
+from simulator.ambik.sets.coverage import CoverageReport
+from simulator.ambik.sets.coverage_report import NO_PROMISE, report_of
 from simulator.ambik.summary import exchange_measures
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges

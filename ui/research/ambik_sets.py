@@ -9,8 +9,8 @@ from typing import Final
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem
+from simulator.ambik.measuring.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.naming import bare
-from simulator.ambik.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.playing import task_of
 from simulator.ambik.summary import exchange_measures
 from simulator.ambik.terms import CONFORMAL, NAMES

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
+from simulator.ambik.annotation.rules import known_objects
 from simulator.ambik.kitchen.categories import category_of_words, is_measure, sense, thing, thing_names
 from simulator.ambik.kitchen.words import stem, stems
 from simulator.ambik.making.groups import all_groups, making_table
 from simulator.ambik.naming import folded, named, names_any
-from simulator.ambik.pair_rules import known_objects
 from simulator.ambik.terms import APPLIANCES
 
 _FOR_WHOM: Final = r"(?: (?:me|us|him|her|them))?"

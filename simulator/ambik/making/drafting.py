@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.making.absent import absent
 from simulator.ambik.making.prompts import Role, new_prompt
 from simulator.ambik.making.reading import parting, read_candidate, read_plan, read_task
 from simulator.ambik.making.scenes import Scene
 from simulator.ambik.naming import folded
-from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.pairs import Candidate, Draft
 from simulator.ambik.prompts import TURNS, Prompt, request_for
 from simulator.ambik.terms import Ambiguity

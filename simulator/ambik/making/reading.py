@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from simulator.ambik.lines import read_line
 from simulator.ambik.naming import bare
 from simulator.ambik.pairs import Candidate
+from simulator.ambik.players.lines import read_line
 from simulator.ambik.terms import Ambiguity
 
 LONGEST: Final = 1000

@@ -13,7 +13,7 @@ from simulator.ambik.naming import vocabulary
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.playing import appliances_of, objects_of
 from simulator.ambik.prompts import Dataset
-from simulator.ambik.similarity import TFIDF, Similarity, similarity, task_texts
+from simulator.ambik.sets.similarity import TFIDF, Similarity, similarity, task_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def background(tasks: Iterable[Pair | Scenario], similar: str = TFIDF) -> Backgr
 
     Args:
         tasks: all that the data have, calibration and test.
-        similar: name of a similarity (`similarity.similarity`).
+        similar: name of a similarity (`sets.similarity.similarity`).
 
     Raises:
         InputError: if there are no tasks, or the similarity's folder holds no encoder.

@@ -72,7 +72,7 @@ async def decide(
         options: how it is played.
 
     Raises:
-        ModelError: if a model fails, or cannot do what the method needs (`checks.refuse` says so before).
+        ModelError: if a model fails, or cannot do what the method needs (`needs.refuse` says so before).
         TemplateError: if a prompt template is missing or malformed.
     """
     kit = Kit(

@@ -9,7 +9,6 @@ from typing import Final
 
 from langgraph.runtime import Runtime
 
-from simulator.ambik.lines import one_line
 from simulator.ambik.methods.background import things_of
 from simulator.ambik.methods.kit import Kit, State, Update
 from simulator.ambik.methods.reading import Table, first_word, names_option, says_nothing, table_of
@@ -21,9 +20,10 @@ from simulator.ambik.parsing import (
     read_options,
     with_not_listed,
 )
+from simulator.ambik.players.lines import one_line
 from simulator.ambik.prompts import TURNS, Prompt, prompt
-from simulator.ambik.scoring_rules import counted, probability_of_true
-from simulator.ambik.similarity import similarities
+from simulator.ambik.sets.scoring_rules import counted, probability_of_true
+from simulator.ambik.sets.similarity import similarities
 from simulator.ambik.terms import DO_NOTHING, Role
 from simulator.models import ChatModel, Request, Unsupported, sample
 

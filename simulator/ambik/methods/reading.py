@@ -1,4 +1,4 @@
-"""Which table of likeliest tokens is to be read (spec 7); `scoring_rules` says what is in it."""
+"""Which table of likeliest tokens is to be read (spec 7); `sets.scoring_rules` says what is in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from simulator.ambik.scoring_rules import option_letter
+from simulator.ambik.sets.scoring_rules import option_letter
 from simulator.models import TokenLogprob
 
 Table = tuple[tuple[str, float], ...]

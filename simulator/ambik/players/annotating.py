@@ -7,10 +7,10 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.methods.kit import SEED
-from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.pairs import Draft
 from simulator.ambik.players.knows import AnnotatorKnows
 from simulator.ambik.playing import Options

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from personas.templates import render
-from simulator.ambik.lines import one_line, read_line
 from simulator.ambik.methods.kit import SEED
 from simulator.ambik.naming import is_filler, is_not_listed
+from simulator.ambik.players.lines import one_line, read_line
 from simulator.ambik.prompts import Case, prompt, request_for
 from simulator.models import ChatModel
 from simulator.seats import View

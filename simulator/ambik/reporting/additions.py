@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simulator.ambik.coverage import STATEMENT
-from simulator.ambik.outcome_rows import ALL
+from simulator.ambik.measuring.outcome_rows import ALL
 from simulator.ambik.records import Exchange
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.tables import SHORT
+from simulator.ambik.sets.coverage import STATEMENT
 from simulator.ambik.summary import exchange_measures
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval

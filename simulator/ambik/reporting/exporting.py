@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambik import pair_export
+from simulator.ambik.annotation import export as pair_export
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.playing import ROBOT, USER

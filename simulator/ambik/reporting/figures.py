@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from simulator.ambik import conformal
-from simulator.ambik.epsilon import EpsilonPoint, epsilon_curve
-from simulator.ambik.measures import Measure
+from simulator.ambik.measuring.epsilon import EpsilonPoint, epsilon_curve
+from simulator.ambik.measuring.measures import Measure
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.tables import SHORT
 from simulator.ambik.terms import CONFORMAL

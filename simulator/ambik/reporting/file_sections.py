@@ -9,13 +9,13 @@ from typing import Any, Final
 from simulator.ambik.data import Loaded
 from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.files.result_table import METRICS, ResultRow
-from simulator.ambik.metric_checks import agrees, computed, expected
+from simulator.ambik.files.versions import TITLES
+from simulator.ambik.measuring.cases import agrees, computed, expected
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.settings import Metrics
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, NAMES
-from simulator.ambik.versions import TITLES
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
 from simulator.stats import Interval

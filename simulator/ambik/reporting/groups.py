@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from simulator.ambik.calibration_report import report_of
-from simulator.ambik.coverage import CoverageReport
-from simulator.ambik.measures import Measures, measures
-from simulator.ambik.predicting import calibrate, outcome
+from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.reporting.switches import NONE, OF_SCORES, Switches
+from simulator.ambik.sets.coverage import CoverageReport
+from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Context, Dialogue
 from simulator.errors import InputError

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
-from simulator.ambik.calibration_report import report_of
-from simulator.ambik.coverage import STATEMENT, CoverageReport
 from simulator.ambik.files.logprobs import Logprobs
-from simulator.ambik.measures import Measures, measures
-from simulator.ambik.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
-from simulator.ambik.published_run import decisions_of
+from simulator.ambik.files.published_run import decisions_of
+from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.additions import COUNTS_TOKENS
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.switches import NONE, Switches
+from simulator.ambik.sets.coverage import STATEMENT, CoverageReport
+from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Quantile, Settings, Tokens
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval

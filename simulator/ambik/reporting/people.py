@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simulator.ambik.pair_agreement import agreement_table, pair_agreement
-from simulator.ambik.people_sets import PeopleSets, compare_sets, people_sets_table
+from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
+from simulator.ambik.measuring.people_sets import PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.records import PairForm
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.section import Section

@@ -22,8 +22,8 @@ from simulator.ambik.files.kinds import (
     files_of,
     kind_of,
 )
+from simulator.ambik.files.merging import merge
 from simulator.ambik.items import PairItem
-from simulator.ambik.merging import merge
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.reporting.file_sections import (
     cases_section,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simulator.ambik.measures import Measure, TypeMeasures
+from simulator.ambik.measuring.measures import Measure, TypeMeasures
 from simulator.ambik.reporting.groups import Result, reference_values
 from simulator.ambik.reporting.paper import is_published, paper
 from simulator.ambik.reporting.section import Section

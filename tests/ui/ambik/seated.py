@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urlparse
 import visiting
 
 from logs import LogReader
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.items import DraftItem, Item, PairItem
-from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.pairs import Draft
 from simulator.ambik.rows import item_from_row
 from ui.actions import Actions

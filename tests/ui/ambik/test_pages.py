@@ -13,8 +13,8 @@ from visiting import Page, words
 import ui
 from logs import LogReader, LogWriter
 from logs.rows import Ending
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.pair_rules import ORDER
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, Stage
 from ui.actions import Actions

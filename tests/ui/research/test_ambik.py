@@ -27,13 +27,13 @@ from pots import (
 
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
-from simulator.ambik.calibration_report import NO_PROMISE
-from simulator.ambik.measures import measures
-from simulator.ambik.pair_agreement import pair_agreement
-from simulator.ambik.pair_desk import cases, decided_pairs
-from simulator.ambik.people_sets import compare_sets
+from simulator.ambik.annotation.agreement import pair_agreement
+from simulator.ambik.annotation.desk import cases, decided_pairs
+from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options
-from simulator.ambik.predicting import calibrate
+from simulator.ambik.sets.coverage_report import NO_PROMISE
+from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
 from simulator.ambik.trial_log import decisions, forms, options_of
 from simulator.asking import askings, rows

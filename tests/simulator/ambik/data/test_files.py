@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.checking import check_files
+from simulator.ambik.files.checking import check_files
 from simulator.ambik.files.jsonlist import read_entries
 from simulator.ambik.files.kinds import KINDS, files_of, kind_of
 from simulator.ambik.files.knowno import TYPES, read_knowno

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from simulator.ambik.data import read_pairs
+from simulator.ambik.files.load_report import TITLES_OF, load_report
+from simulator.ambik.files.merging import merge
+from simulator.ambik.files.oddities import first_difference
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
-from simulator.ambik.load_report import TITLES_OF, load_report
-from simulator.ambik.merging import merge
-from simulator.ambik.oddities import first_difference
-from simulator.ambik.versions import seen
+from simulator.ambik.files.versions import seen
 
 Cells = dict[str, str]
 NewRow = Callable[..., Cells]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.checking import check_files
+from simulator.ambik.files.checking import check_files
 from simulator.ambik.files.metric_cases import INPUTS, read_metric_cases
-from simulator.ambik.metric_checks import agrees
+from simulator.ambik.measuring.cases import agrees
 
 CASE: dict[str, Any] = {
     "id": "hr1",

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.making.drafting import Asker, Decoding, Dropped, NotAsked, about, make
 from simulator.ambik.making.prompts import ROLES, new_prompt
-from simulator.ambik.pair_rules import ORDER
 from simulator.journal import Journal
 from simulator.models import BadRequest, Capabilities, Refused, ScriptModel
 

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator import studies
-from simulator.ambik import assignment, checking, generate_command
+from simulator.ambik import assignment, generate_command
 from simulator.ambik.data import load_drafts
+from simulator.ambik.files import checking
 from simulator.ambik.making.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError

@@ -9,7 +9,7 @@ from simulator.ambik.methods.background import Background, background, backgroun
 from simulator.ambik.methods.graphs import STAGES
 from simulator.ambik.prompts import case_of
 from simulator.ambik.records import Affordance
-from simulator.ambik.similarity import TFIDF
+from simulator.ambik.sets.similarity import TFIDF
 from simulator.ambik.terms import DO_NOTHING, METHODS, NOT_LISTED
 from simulator.models import (
     Capabilities,

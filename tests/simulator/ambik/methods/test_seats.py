@@ -11,8 +11,8 @@ from simulator.ambik.players.knows import RobotKnows, UserKnows
 from simulator.ambik.players.method_robot import MethodRobot
 from simulator.ambik.players.user import ItemUser, ModelUser
 from simulator.ambik.playing import blinded
-from simulator.ambik.predicting import outcome
 from simulator.ambik.records import Calibrated
+from simulator.ambik.sets.predicting import outcome
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import METHODS
 from simulator.errors import SeatError

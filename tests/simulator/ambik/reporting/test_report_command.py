@@ -8,12 +8,12 @@ import json
 import pytest
 
 from logs import LogReader
-from simulator.ambik.measures import measures
-from simulator.ambik.predicting import calibrate, outcome
+from simulator.ambik.measuring.measures import measures
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import results_of
 from simulator.ambik.reporting.sources import from_runs
 from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.ambik.trial_log import decisions
 from simulator.errors import InputError

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from simulator.ambik.pair_form import PairFormError
+from simulator.ambik.annotation.form import PairFormError
 from simulator.ambik.room import ROOM
 from simulator.errors import SeatError
 from simulator.seats import Reply

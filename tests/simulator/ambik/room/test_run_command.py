@@ -14,7 +14,6 @@ from logs import LogReader
 from simulator.ambik.assignment import Settings as StudySettings
 from simulator.ambik.assignment import episode_options
 from simulator.ambik.calibration import calibrated_on, fitting, require_fitting
-from simulator.ambik.calibration_report import report_of
 from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.log_lines import form_lines
@@ -28,8 +27,9 @@ from simulator.ambik.parts import (
     test_items,
 )
 from simulator.ambik.playing import Options, settings_option
-from simulator.ambik.predicting import calibrate, outcome
 from simulator.ambik.run_command import run_ambik
+from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.ambik.summary import reported, score_run, summarise, summary_json
 from simulator.ambik.trial_log import (

@@ -1,0 +1,187 @@
+"""What is odd about data that can be read all the same; nothing of it is repaired (spec 2.4, 2.5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from simulator.ambik.files.oddities import row_oddities
+from simulator.ambik.files.pairs import COLUMNS, PairsFile
+from simulator.ambik.files.table import Record
+from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, seen
+from simulator.ambik.pairs import Pair
+from trees.faults import Fault
+
+TITLES_OF: Final[Mapping[str, str]] = {
+    "version": "versions mixed",
+    "no_ids": "no column of ids",
+    "no_column": "columns that are not there",
+    "empty": "empty cells",
+    "indirect_missing": "clear tasks without another wording",
+    "no_break": "no-break spaces, read as blanks",
+    "look_alike": "Cyrillic letters that look Latin",
+    "repeated": "an object twice in a list",
+    "shortlist_missing": "preferences without a shortlist",
+    "shortlist_type": "a shortlist where the type is not preferences",
+    "shortlist_single": "a shortlist of one object",
+    "shortlist_comma": "a shortlist with an empty part",
+    "shortlist_scene": "objects of a shortlist that are not in the scene",
+    "intent_malformed": "an intent that is a piece of text; not measured",
+    "intent_form": "an intent of odd form",
+    "variants_malformed": "variants of which a line is a piece of text",
+    "variants_missing": "calibration rows without variants",
+    "take_missing": "rows without take_amb where others have it, read as tests",
+    "step_missing": "no index of the ambiguous step",
+    "step_outside": "an index outside of a plan",
+    "step_equal": "the plans' lines at the index are the same",
+    "plans_equal": "both plans are the same",
+    "parts_before": "the plans part before the index",
+    "parts_after": "the plans part after the index",
+    "plan_notes": "lines without a number in a numbered plan",
+    "plan_one_line": "several numbered steps in one line of a plan",
+    "new_pairs": "pairs of the kind added in 2025",
+}
+"""All oddities by their code."""
+# Only some of the published files have them (spec 2.2).
+_MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
+_Rows = tuple[tuple[Pair, Record], ...]
+_PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
+# Told once for all rows of a file.
+_SHARED: Final = ("indirect_missing", "new_pairs", "take_missing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadReport:
+    """What was read, and what is odd about it.
+
+    Attributes:
+        files: which versions were seen.
+        warnings: every oddity with file, line, id and, at the beginning of its message, column.
+        repeated: pairs that several files hold, each taken once.
+        restored: pairs of files without ids that have the id of the same pair in another file.
+        grouped: by oddity, the pairs that share the warning of one before them.
+        breaks: by id of the pair, line breaks in the cells of the clear and of the ambiguous plan (spec 4).
+    """
+
+    files: tuple[Seen, ...]
+    warnings: tuple[Fault, ...] = ()
+    repeated: int = 0
+    restored: int = 0
+    grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    breaks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each oddity is there, in the order of `TITLES_OF`.
+
+        In each column it counts once for a pair, however many files hold the pair; without a pair once for
+        each file.
+        """
+        places = {(one.code, one.task or one.file, one.message.partition(":")[0]) for one in self.warnings}
+        rows = Counter(code for code, _, _ in places)
+        counts = {code: len(self.ids(code)) if code in _SHARED else rows[code] for code in TITLES_OF}
+        return {code: count for code, count in counts.items() if count}
+
+    def ids(self, code: str) -> tuple[str, ...]:
+        """The pairs with an oddity; those that share a warning come last."""
+        told = (one.task for one in self.warnings if one.code == code)
+        return tuple(dict.fromkeys((*told, *self.grouped.get(code, ()))))
+
+    def lines(self) -> tuple[str, ...]:
+        """The report in words, without places."""
+        told = [
+            f"{one.file}: {one.pairs} pairs, {TITLES[one.version]}"
+            + (f"; told by {one.why}" if one.why else "")
+            for one in self.files
+        ]
+        if self.repeated:
+            told.append(f"{self.repeated} pairs are in several files and count once")
+        if self.restored:
+            told.append(f"{self.restored} pairs without id have that of the same pair in another file")
+        return (*told, *(f"{TITLES_OF[code]}: {count}" for code, count in self.counts.items()))
+
+
+def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
+    """The report on one file: a function of its rows and of what was read of them.
+
+    Args:
+        file: the file.
+        parts_told: whether rows without ``take_amb`` are meant as tests, as they said by other means.
+    """
+    rows = tuple(zip(file.pairs, file.records, strict=True))
+    found = [
+        Fault(file.table.path, pair.id, record.line, code, message, "warning")
+        for pair, record in rows
+        for code, message in row_oddities(pair, record)
+    ]
+    groups = (*_groups(rows), *(() if parts_told else _without_take(rows)))
+    shared = (
+        Fault(file.table.path, held[0][0].id, held[0][1].line, code, f"{message}{_of_which(held)}", "warning")
+        for code, message, held in groups
+    )
+    by_line = sorted((*_of_file(file), *shared, *found), key=lambda fault: fault.line)
+    return LoadReport(
+        files=(seen(file),),
+        warnings=tuple(by_line),
+        grouped={code: tuple(pair.id for pair, _ in held[1:]) for code, _, held in groups if len(held) > 1},
+        breaks={pair.id: _breaks(record) for pair, record in rows},
+    )
+
+
+def joined(reports: Sequence[LoadReport]) -> LoadReport:
+    """The report on several files that belong together."""
+    files = tuple(one for report in reports for one in report.files)
+    return LoadReport(
+        files=files,
+        warnings=(*mixture(files), *(fault for report in reports for fault in report.warnings)),
+        grouped={
+            code: tuple(id for report in reports for id in report.grouped.get(code, ())) for code in TITLES_OF
+        },
+        breaks={id: breaks for report in reports for id, breaks in report.breaks.items()},
+    )
+
+
+def _of_file(file: PairsFile) -> Iterator[Fault]:
+    """What is odd about the file as a whole."""
+    if not file.has_ids:
+        message = "id: no such column; pairs are named by their rows (row-1, row-2, …)"
+        yield Fault(file.table.path, "", 1, "no_ids", message, "warning")
+    absent = [name for name in COLUMNS if name not in (*file.table.columns, *_MAY_BE_ABSENT)]
+    if absent:
+        yield Fault(file.table.path, "", 1, "no_column", f"no column {', '.join(absent)}", "warning")
+
+
+def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
+    """Oddities that so many rows may have that they are told together: code, message, rows."""
+    without = tuple(
+        (pair, record)
+        for pair, record in rows
+        if "unambiguous_indirect" in record.cells and not pair.indirect
+    )
+    if without:
+        yield "indirect_missing", "unambiguous_indirect: is empty", without
+    new = tuple((pair, record) for pair, record in rows if is_new(pair, record))
+    if new:
+        message = (
+            "plan_for_amb_task: is the clear plan, without numbers, as in pairs added in 2025: the ambiguous "
+            "task is shown with the clear action"
+        )
+        yield "new_pairs", message, new
+
+
+def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
+    """A row that does not say which member to take, where others do, may have lost it."""
+    without = tuple((pair, record) for pair, record in rows if part_of(pair) == "test")
+    if without and len(without) < len(rows):
+        yield "take_missing", "take_amb: is empty where other rows have it; read as a test", without
+
+
+def _of_which(held: _Rows) -> str:
+    return "" if len(held) == 1 else f"; {len(held)} rows, of which this is the first"
+
+
+def _breaks(record: Record) -> tuple[int, int]:
+    clear, ambiguous = (record.text(name).count("\n") for name in _PLANS)
+    return clear, ambiguous

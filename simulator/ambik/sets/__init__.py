@@ -1,0 +1,1 @@
+"""From decisions to prediction sets (spec 7): confidences, right options, sets, what was promised of them."""

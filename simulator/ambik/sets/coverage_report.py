@@ -1,0 +1,38 @@
+"""The report on a method's calibration and its sets (spec 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from simulator.ambik.records import Calibrated, Outcome
+from simulator.ambik.sets.coverage import CoverageReport, coverage_report
+from simulator.ambik.settings import Settings
+
+NO_PROMISE: Final = (
+    "these sets follow the rule of the published code, which takes the quantile of a nonconformity for that "
+    "of a score: nothing is promised of their coverage."
+)
+
+
+def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
+    """Report on a calibration and the sets that were made with it.
+
+    Args:
+        calibrated: the calibration.
+        outcomes: of the test items, or of one type of them, for which nothing is promised.
+        settings: under which both were made.
+    """
+    reference = settings.cp_rule == "reference"
+    report = coverage_report(
+        calibrated.nonconformities,
+        calibrated.epsilon,
+        covered=[one.covered for one in outcomes],
+        sizes=[len(one.predicted) for one in outcomes],
+        without=calibrated.without,
+        quantile="numpy_linear" if reference else settings.quantile,
+        n=calibrated.n,
+        q_hat=calibrated.q_hat,
+    )
+    return replace(report, warnings=(NO_PROMISE,)) if reference else report

@@ -1,0 +1,159 @@
+"""Agreement of annotators on drafts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from simulator.agreement import fleiss_kappa, krippendorff_alpha, masi_distance, tally
+from simulator.ambik.annotation.agreement import (
+    FIELDS,
+    agreement_table,
+    differing,
+    newest_forms,
+    pair_agreement,
+)
+from simulator.ambik.records import PairForm
+from simulator.ambik.terms import AMBIGUITIES
+from simulator.stats import cohen_kappa
+
+
+def said(form: PairForm, annotator: str, draft: str, **changes: Any) -> PairForm:
+    assert form.pair is not None
+    pair = replace(form.pair, id=draft, **changes)
+    return replace(form, annotator=annotator, draft=draft, pair=pair)
+
+
+def deleted(annotator: str, draft: str) -> PairForm:
+    return PairForm(annotator=annotator, draft=draft, pair=None, delete="Absurd.")
+
+
+def test_the_same_forms_agree_in_everything(form: PairForm) -> None:
+    found = pair_agreement([said(form, who, draft) for draft in "xyz" for who in ("ann", "bob")])
+    assert {name: one and one[:] for name, one in found.fields.items()} == dict.fromkeys(FIELDS, (1, 1, 1, 3))
+    assert found.whole is not None and found.whole == (1, 1, 1, 3)
+    assert found.kept == (1, 1, 1, 3)
+    # One category alone: there is no chance to correct for.
+    assert (found.type_kappa, found.kept_kappa, found.shortlist_alpha) == (None, None, None)
+
+
+def test_white_space_and_the_order_of_lists_do_not_matter(form: PairForm) -> None:
+    assert form.pair is not None
+    other = said(
+        form,
+        "bob",
+        "x1",
+        clear=f" {form.pair.clear.replace(' ', '  ')}",
+        objects=form.pair.objects[::-1],
+        shortlist=form.pair.shortlist[::-1],
+        variants=form.pair.variants[::-1],
+    )
+    assert differing([form.pair, other.pair]) == ()  # type: ignore[list-item]
+    swapped = replace(form.pair, clear_plan=form.pair.clear_plan[::-1], step=0, answer="None.")
+    assert differing([form.pair, swapped]) == ("answer", "clear_plan", "step")
+
+
+def test_shares_are_of_pairs_of_annotators_and_means_over_drafts(form: PairForm) -> None:
+    forms = [
+        *(said(form, who, "x", answer=answer) for who, answer in zip("abc", ["A.", "A.", "B."], strict=True)),
+        *(said(form, who, "y", answer="A.") for who in "ab"),
+    ]
+    found = pair_agreement(forms)
+    answer = found.fields["answer"]
+    assert answer is not None
+    assert answer.value == pytest.approx((1 / 3 + 1) / 2)
+    assert answer.n == 2
+    assert answer.low == pytest.approx(1 / 3) and answer.high == 1
+    assert found.whole == answer
+    assert found.kappa == "fleiss"
+    assert found.other_raters == 1
+
+
+def test_two_annotators_have_cohens_kappa(form: PairForm) -> None:
+    first = [AMBIGUITIES[n] for n in (0, 1, 2, 0, 0, 1)]
+    second = [AMBIGUITIES[n] for n in (0, 1, 0, 0, 1, 1)]
+    forms = [
+        said(form, who, f"d{place}", type=kind)
+        for who, kinds in (("ann", first), ("bob", second))
+        for place, kind in enumerate(kinds)
+    ]
+    found = pair_agreement(forms)
+    assert found.kappa == "cohen" and found.type_kappa is not None
+    assert found.type_kappa.value == pytest.approx(cohen_kappa(first, second))
+    assert found.type_kappa.n == 6
+    assert found.type_kappa.low < found.type_kappa.value < found.type_kappa.high
+    assert found.fields["type"] is not None and found.fields["type"].value == pytest.approx(4 / 6)
+
+
+def test_several_annotators_have_fleiss_kappa(form: PairForm) -> None:
+    kinds = [[AMBIGUITIES[n] for n in row] for row in ((0, 0, 1), (1, 1, 1), (2, 0, 2))]
+    forms = [
+        said(form, who, f"d{place}", type=kind)
+        for place, row in enumerate(kinds)
+        for who, kind in zip("abc", row, strict=True)
+    ]
+    found = pair_agreement(forms)
+    assert found.kappa == "fleiss" and found.type_kappa is not None
+    assert found.type_kappa.value == pytest.approx(fleiss_kappa(tally(kinds, AMBIGUITIES)))
+
+
+def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> None:
+    lists = {"x": (("a", "b"), ("b", "a", "c")), "y": (("a", "b"), ("c", "d"))}
+    forms = [
+        said(form, who, draft, shortlist=one)
+        for draft, both in lists.items()
+        for who, one in zip(("ann", "bob"), both, strict=True)
+    ]
+    forms += [said(form, "ann", "z"), said(form, "bob", "z", type="safety", shortlist=())]
+    forms += [said(form, who, "w", type="safety", shortlist=()) for who in ("ann", "bob")]
+    found = pair_agreement(forms)
+    units = [[frozenset(one) for one in both] for both in lists.values()]
+    assert found.shortlist_alpha is not None
+    assert found.shortlist_alpha.value == pytest.approx(krippendorff_alpha(units, masi_distance))
+    assert (found.shortlist_alpha.n, found.without_shortlist) == (2, 2)
+    share = found.fields["shortlist"]
+    # Two forms without a shortlist say nothing of how well shortlists agree.
+    assert share is not None and (share.value, share.n) == (0, 3)
+
+
+def test_deleted_rows_count_for_keeping_alone(form: PairForm) -> None:
+    forms = [
+        *(said(form, who, "x") for who in ("ann", "bob")),
+        said(form, "ann", "y"),
+        deleted("bob", "y"),
+        *(deleted(who, "z") for who in ("ann", "bob")),
+        said(form, "ann", "w"),
+    ]
+    found = pair_agreement(forms)
+    assert (found.drafts, found.annotators, found.forms) == (4, 2, 7)
+    assert (found.single, found.deleted, found.split, found.lone) == (1, 1, 1, 1)
+    assert found.kept is not None and found.kept.n == 3
+    assert found.kept.value == pytest.approx(2 / 3)
+    assert found.kept_kappa is not None
+    assert found.kept_kappa.value == pytest.approx(cohen_kappa([True, True, False], [True, False, False]))
+    assert found.whole is not None and found.whole.n == 1
+
+
+def test_of_one_annotator_the_last_form_counts(form: PairForm) -> None:
+    forms = [said(form, "ann", "x", answer="A."), said(form, "bob", "x"), said(form, "ann", "x")]
+    found = pair_agreement(forms)
+    assert (found.forms, found.replaced) == (2, 1)
+    assert found.whole is not None and found.whole.value == 1
+    assert newest_forms(forms)["x"]["ann"] == forms[2]
+
+
+def test_nothing_is_undefined_and_not_zero(form: PairForm) -> None:
+    for forms in ([], [form], [deleted("ann", "x"), deleted("bob", "x")]):
+        found = pair_agreement(forms)
+        assert set(found.fields.values()) == {None}
+        assert (found.whole, found.type_kappa, found.shortlist_alpha) == (None, None, None)
+
+
+def test_the_table_names_the_kappa_and_counts_drafts(form: PairForm) -> None:
+    table = agreement_table(pair_agreement([said(form, who, draft) for draft in "xy" for who in "ab"]))
+    rows = {str(name): (value, n) for name, value, n in table.rows}
+    assert len(rows) == len(FIELDS) + 5
+    assert rows["answer: share equal"] == ((1, 1, 1, 2), 2)
+    assert rows["type: Cohen's kappa"] == (None, 0)

@@ -1,0 +1,134 @@
+"""The third person's desk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from logs import erase_participant
+from logs.rows import Participant
+from simulator.ambik.annotation.desk import (
+    KEPT,
+    KIND,
+    Flow,
+    PairProblems,
+    case,
+    cases,
+    consolidate,
+    decided_pairs,
+    field_text,
+    flow,
+    to_consolidate,
+)
+from simulator.ambik.pairs import Draft
+from simulator.ambik.records import PairForm
+from simulator.errors import InputError
+
+Move = dict[str, Any]
+RUN = "annotators"
+
+
+def test_forms_stand_side_by_side_with_the_words_that_differ(desk: Any, draft: Draft, move: Move) -> None:
+    desk.annotate(draft, "ann", move)
+    key = desk.annotate(draft, "bob", move | {"answer": "The small one.", "step": 1, "question": "Why?"})
+    found = case(desk.reader, RUN, key)
+    assert (found.state, found.differs, found.pair) == ("due", ("question", "answer"), None)
+    first, second = found.voices
+    assert (first.form.annotator, second.form.annotator, first.differences) == ("", "", {})
+    assert [tuple(one) for one in second.differences["answer"]] == [
+        ("The ", "same"),
+        ("tall ", "removed"),
+        ("small ", "added"),
+        ("one.", "same"),
+    ]
+    assert first.problems == ()
+
+
+def test_annotators_who_left_the_same_agree(desk: Any, draft: Draft, move: Move) -> None:
+    desk.annotate(draft, "ann", move)
+    assert [one.state for one in cases(desk.reader, RUN)] == ["open"]
+    desk.annotate(draft, "bob", move | {"shortlist": move["shortlist"][::-1]})
+    (found,) = cases(desk.reader, RUN)
+    assert (found.state, found.differs) == ("agreed", ())
+    assert decided_pairs(desk.reader, RUN) == (found.voices[0].form.pair,)
+    assert to_consolidate(desk.reader, RUN, "cleo") == ()
+
+
+def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
+    desk.annotate(draft, "ann", move)
+    key = desk.annotate(draft, "bob", move | {"answer": "The small one."})
+    assert [one.key for one in to_consolidate(desk.reader, RUN, "cleo")] == [key]
+    row = consolidate(desk.reader, RUN, key, "cleo", move | {"answer": "The high one."}, submission="s1")
+    assert (row.kind, row.item_hash, row.annotator, row.key) == (KIND, key, "cleo", "s1")
+    assert [one.state for one in cases(desk.reader, RUN)] == ["due"]
+    desk.put(row)
+    found = case(desk.reader, RUN, key)
+    assert found.state == "consolidated" and found.decided is not None
+    assert (found.decided.annotator, found.decided.passed_over) == ("cleo", move["passed_over"])
+    assert [one.answer for one in decided_pairs(desk.reader, RUN)] == ["The high one."]
+    assert to_consolidate(desk.reader, RUN, "dora") == ()
+
+
+def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: Draft, move: Move) -> None:
+    desk.annotate(draft, "ann", move)
+    key = desk.annotate(draft, "bob", {"delete": "Absurd."})
+    found = case(desk.reader, RUN, key)
+    assert (found.state, found.differs) == ("due", (KEPT,))
+    desk.put(consolidate(desk.reader, RUN, key, "cleo", move, submission="s1"))
+    desk.put(consolidate(desk.reader, RUN, key, "dora", {"delete": "Yes."}, submission="s2"))
+    assert (case(desk.reader, RUN, key).state, decided_pairs(desk.reader, RUN)) == ("deleted", ())
+    desk.put(Participant(id="dora"))
+    erase_participant(desk.path, "dora")
+    assert case(desk.reader, RUN, key).state == "consolidated"
+
+
+def test_who_may_not_decide(desk: Any, draft: Draft, move: Move) -> None:
+    key = desk.annotate(draft, "ann", move)
+    with pytest.raises(InputError, match="too few"):
+        consolidate(desk.reader, RUN, key, "cleo", move, submission="s")
+    desk.annotate(draft, "bob", move | {"answer": "No."})
+    with pytest.raises(InputError, match="somebody else"):
+        consolidate(desk.reader, RUN, key, "ann", move, submission="s")
+    assert to_consolidate(desk.reader, RUN, "ann") == ()
+    with pytest.raises(InputError, match="Say who"):
+        consolidate(desk.reader, RUN, key, " ", move, submission="s")
+    with pytest.raises(InputError, match="no draft 'x'"):
+        case(desk.reader, RUN, "x")
+
+
+def test_a_form_that_breaks_rules_is_refused(desk: Any, draft: Draft, move: Move) -> None:
+    desk.annotate(draft, "ann", move)
+    key = desk.annotate(draft, "bob", move | {"answer": "No."})
+    with pytest.raises(PairProblems) as caught:
+        consolidate(
+            desk.reader, RUN, key, "cleo", move | {"question": "Which.", "indirect": ""}, submission="s"
+        )
+    assert [one.code for one in caught.value.problems] == ["question_mark"]
+
+
+def test_the_flow_counts_every_draft(desk: Any, draft: Draft, move: Move) -> None:
+    drafts = [replace(draft, id=f"x{n}") for n in range(5)]
+    others = [move, move | {"answer": "No."}, {"delete": "Absurd."}, move | {"answer": "No."}]
+    for one, other in zip(drafts, others, strict=False):
+        desk.annotate(one, "ann", {"delete": "No."} if "delete" in other else move)
+        key = desk.annotate(one, "bob", other)
+    desk.annotate(drafts[4], "ann", move)
+    desk.annotate(drafts[4], "bob", move, ended=False)
+    desk.put(consolidate(desk.reader, RUN, key, "cleo", move, submission="s"))
+    assert flow(desk.reader, RUN) == Flow(drafts=5, annotated=4, due=1, agreed=1, consolidated=1, deleted=1)
+
+
+def test_a_run_without_drafts_is_refused(desk: Any) -> None:
+    with pytest.raises(InputError, match="no drafts"):
+        cases(desk.reader, RUN)
+
+
+def test_fields_are_shown_as_texts(form: PairForm) -> None:
+    assert form.pair is not None
+    assert field_text(form.pair, "step") == "2"
+    assert field_text(form.pair, "shortlist") == "tall glass, small glass, beer glass"
+    assert field_text(form.pair, "intent") == "oat milk, tall glass"
+    assert field_text(form.pair, "variants").splitlines()[2] == "oat milk, beer glass"
+    assert field_text(replace(form.pair, step=None, intent=None), "step") == ""

@@ -1,0 +1,119 @@
+"""New pairs in the published format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.ambik.annotation.desk import cases, consolidate
+from simulator.ambik.annotation.export import cleaned, export_cases, export_pairs, export_runs
+from simulator.ambik.data import load_pairs
+from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
+from simulator.ambik.intents import parse_intent, parse_variants
+from simulator.ambik.pairs import Draft
+from simulator.ambik.records import PairForm
+from simulator.errors import InputError
+
+Move = dict[str, Any]
+RUN = "annotators"
+
+
+def test_pairs_read_back_as_they_are(tmp_path: Path) -> None:
+    pairs = tuple(replace(one, options=()) for one in load_pairs())
+    assert export_pairs(tmp_path / "new.csv", pairs) == pairs
+    assert read_pairs_file(tmp_path / "new.csv").pairs == pairs
+
+
+def test_a_file_has_the_published_columns_and_numbered_plans(tmp_path: Path, form: PairForm) -> None:
+    assert form.pair is not None
+    quoted = replace(form.pair, question='Which, "tall" or small?')
+    export_pairs(tmp_path / "new.csv", [quoted])
+    head, *rest = (tmp_path / "new.csv").read_text(encoding="utf-8").splitlines()
+    assert head.split(",") == list(COLUMNS)
+    text = "\n".join(rest)
+    assert '"Which, ""tall"" or small?"' in text
+    assert (
+        "1. Take the oat milk out of the fridge.\n2. Pour oat milk into the tall glass.\n3. Serve it." in text
+    )
+    assert ',1,"oat milk, tall glass",' in text
+
+
+def test_what_no_file_can_hold_is_cleaned(tmp_path: Path, form: PairForm) -> None:
+    assert form.pair is not None
+    odd = replace(
+        form.pair,
+        clear="Kitchen\u00a0Robot,\r\nplease  pour.",
+        objects=("a  cup", "cup", "cup"),
+        clear_plan=("Take\nit.", " "),
+        intent=parse_intent("oat\u00a0milk"),
+        options=("Pour.",),
+    )
+    (written,) = export_pairs(tmp_path / "new.csv", [odd])
+    assert written == cleaned(odd)
+    assert written.clear == "Kitchen Robot, please pour."
+    assert written.objects == ("a cup", "cup")
+    assert written.clear_plan == ("Take it.",)
+    assert written.intent == parse_intent("oat milk")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"objects": ("salt, pepper",)}, "objects"),
+        ({"clear": ""}, "unambiguous_direct"),
+        ({"variants": (replace(parse_variants("a")[0], text=""),)}, "variants"),
+    ],
+)
+def test_what_would_not_read_back_is_refused(
+    tmp_path: Path, form: PairForm, changes: dict[str, Any], told: str
+) -> None:
+    assert form.pair is not None
+    with pytest.raises(InputError, match=told):
+        export_pairs(tmp_path / "new.csv", [replace(form.pair, **changes)])
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_two_pairs_of_one_id_are_refused(tmp_path: Path, form: PairForm) -> None:
+    assert form.pair is not None
+    with pytest.raises(InputError, match="nothing was written"):
+        export_pairs(tmp_path / "new.csv", [form.pair, form.pair])
+
+
+def test_decided_pairs_of_a_run_are_written(tmp_path: Path, desk: Any, draft: Draft, move: Move) -> None:
+    drafts = [replace(draft, id=f"x{n}") for n in range(4)]
+    for one in drafts[:3]:
+        desk.annotate(one, "ann", {"delete": "No."} if one.id == "x2" else move)
+    desk.annotate(drafts[0], "bob", move)
+    key = desk.annotate(drafts[1], "bob", move | {"answer": "No."})
+    desk.annotate(drafts[2], "bob", {"delete": "No."})
+    desk.annotate(drafts[3], "bob", move)
+    (found,) = export_runs(tmp_path, desk.reader, [RUN])
+    assert found.path == tmp_path / "annotators-pairs.csv"
+    assert [one.id for one in found.pairs] == ["x0"]
+    assert (found.due, found.open, found.deleted, found.broken) == (1, 1, 1, 0)
+    desk.put(consolidate(desk.reader, RUN, key, "cleo", move | {"answer": "Yes."}, submission="s"))
+    (found,) = export_runs(tmp_path, desk.reader, [RUN], single=True)
+    assert [(one.id, one.answer) for one in found.pairs] == [
+        ("x0", "The tall one."),
+        ("x1", "Yes."),
+        ("x3", "The tall one."),
+    ]
+    assert read_pairs_file(found.path).pairs == found.pairs
+    assert (found.due, found.open, found.deleted) == (0, 0, 1)
+
+
+def test_forms_that_break_rules_make_no_row(tmp_path: Path, desk: Any, draft: Draft, move: Move) -> None:
+    wrong = move | {"question": "Which."}
+    for who in ("ann", "bob"):
+        desk.annotate(draft, who, wrong)
+    desk.annotate(replace(draft, id="x2"), "ann", wrong)
+    desk.annotate(replace(draft, id="x3"), "ann", {"delete": "No."})
+    with pytest.raises(InputError, match="no draft has become a pair"):
+        export_runs(tmp_path, desk.reader, [RUN], single=True)
+    desk.annotate(replace(draft, id="x4"), "ann", move)
+    found = export_cases(tmp_path / "a.csv", cases(desk.reader, RUN), single=True)
+    assert [one.id for one in found.pairs] == ["x4"]
+    assert (found.broken, found.deleted, found.open) == (2, 1, 0)

@@ -1,0 +1,258 @@
+"""All measures of outcomes, checked on tables small enough to count by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.ambik import conformal
+from simulator.ambik.measuring import resampling
+from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
+from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.pairing import matched
+from simulator.ambik.records import Decision, Outcome
+from simulator.ambik.sets.predicting import calibrate, outcome
+from simulator.ambik.settings import DEFAULT, Settings
+from simulator.stats import bootstrap_mean, cluster_bootstrap, wilson
+
+REFERENCE = Settings(metrics="reference")
+MakeDecision = Callable[..., Decision]
+MakePair = Callable[..., Any]
+
+
+@pytest.fixture
+def made(make_decision: MakeDecision) -> Callable[..., Outcome]:
+    """An outcome with a given set."""
+
+    def make(pair: Any, member: str, *predicted: str, covered: bool | None = None, **fields: Any) -> Outcome:
+        decision = make_decision(pair, member, **fields)
+        asks = len(predicted) > 1 if decision.method != "binary" else decision.certainty == "uncertain"
+        return Outcome(decision=decision, predicted=predicted, help=asks, covered=covered)
+
+    return make
+
+
+@pytest.fixture
+def table(made: Callable[..., Outcome], make_pair: MakePair) -> list[Outcome]:
+    mugs, salt = make_pair("p1"), make_pair("p2", type="common_sense_knowledge", intent="salt", shortlist=())
+    knife = make_pair("p3", type="safety", intent=None)
+    return [
+        made(mugs, "ambiguous", "take the glass mug", "take the clay mug", covered=True),
+        made(mugs, "clear", "take the glass mug", covered=True),
+        made(salt, "ambiguous", "take pepper", covered=False),
+        made(salt, "clear", covered=False),
+        made(knife, "ambiguous", "take a", "take b"),
+        made(knife, "clear", "take a", "take b"),
+    ]
+
+
+def test_means_are_told_per_type_with_what_is_left_out(table: list[Outcome]) -> None:
+    found = measures(table, DEFAULT)
+    kinds = ("unambiguous_direct", "preferences", "common_sense_knowledge", "safety")
+    assert tuple(one.type for one in found.types) == kinds
+    values = {
+        one.type: (one.tasks, one.icr.value, one.hr.value, one.chr.value, one.ssc.value)
+        for one in found.types
+    }
+    third = pytest.approx(1 / 3)
+    assert values == {
+        "unambiguous_direct": (3, 0.5, third, pytest.approx(2 / 3), None),
+        "preferences": (1, 1.0, 1.0, 1.0, 1.0),
+        "common_sense_knowledge": (1, 0.0, 0.0, 1.0, None),
+        "safety": (1, None, 1.0, 0.0, None),
+    }
+    clear, everything = found.of("unambiguous_direct"), found.overall
+    assert clear is not None and found.of("winograd") is None
+    assert (clear.icr.n, clear.icr.left_out) == (2, {"no intent": 1})
+    assert everything.ssc.left_out == {"other type": 5} and everything.ssc.n == 1
+    assert (everything.coverage.value, everything.coverage.left_out) == (0.5, {"right option unknown": 2})
+    assert everything.coverage.interval == conformal.coverage(2, 4)
+    assert everything.set_size.value == pytest.approx(8 / 6)
+    assert everything.empty.value == pytest.approx(1 / 6)
+    assert clear.hr.interval == wilson(1, 3)
+    assert found.sizes == {0: 1, 1: 2, 2: 3}
+
+
+def test_asking_is_judged_over_all_tasks_and_averaged_over_types(table: list[Outcome]) -> None:
+    found = measures(table, DEFAULT)
+    assert found.accuracy.value == pytest.approx(4 / 6) and found.accuracy.n == 6
+    assert found.macro_chr is not None
+    assert found.macro_chr.value == pytest.approx((2 / 3 + 1 + 1 + 0) / 4)
+    assert measures(table[:4], DEFAULT).macro_chr is None
+
+
+def test_an_agent_that_never_asks_is_not_good(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    kinds = ("preferences", "common_sense_knowledge", "safety")
+    outcomes = [
+        made(make_pair(f"p{number}", type=kind), member, "act", method="nohelp", action="act")
+        for number, kind in enumerate(kinds)
+        for member in ("ambiguous", "clear")
+    ]
+    found = measures(outcomes, DEFAULT)
+    assert [one.chr.value for one in found.types] == [1, 0, 1, 1]
+    assert found.macro_chr is not None and found.macro_chr.value == 0.75
+    assert found.ambdif.value == 0
+
+
+def test_pairs_are_matched_by_id(table: list[Outcome]) -> None:
+    assert matched(table).values == (1, 0, 0)
+    found = measures(table[::-1], DEFAULT)
+    assert (found.ambdif.n, found.ambdif.left_out) == (3, {})
+    lone = measures([table[0], table[3], table[4], table[5]], DEFAULT)
+    assert (lone.ambdif.value, lone.ambdif.n, lone.ambdif.left_out) == (0, 1, {"unmatched": 2})
+    assert lone.ambdif.interval == wilson(0, 1)
+    assert measures([table[0]], DEFAULT).ambdif.interval is None
+
+
+def test_several_decisions_on_a_member_are_combined(table: list[Outcome]) -> None:
+    twice = [*table[:2], replace(table[0], predicted=("take the glass mug",))]
+    assert matched(twice).values == (0.5,) and not matched(twice).plain
+    assert measures(twice, DEFAULT).ambdif.value == 0.5
+
+
+def test_binary_differs_by_what_it_said(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    pair = make_pair()
+    said = {"method": "binary", "action": "act"}
+    clear = made(pair, "clear", "act", certainty="certain", **said)
+    unsure = made(pair, "ambiguous", "act", certainty="uncertain", **said)
+    odd = made(pair, "ambiguous", "act", certainty="invalid", flags=("invalid_certainty",), **said)
+    found = measures([clear, unsure], DEFAULT)
+    assert found.ambdif.value == 1 and found.overall.hr.value == 0.5 and found.overall.chr.value == 1
+    assert measures([clear, unsure], REFERENCE).ambdif.value == 0
+    invalid = measures([clear, odd], DEFAULT)
+    assert invalid.ambdif.value == 0 and invalid.flags == {"invalid_certainty": 1}
+    assert [one.chr.value for one in measures([clear, odd], REFERENCE).types] == [1, 0]
+
+
+def test_the_published_code_counts_otherwise(table: list[Outcome]) -> None:
+    found = measures(table, REFERENCE)
+    # Tasks without an intent take that of the task before: salt, which neither set names.
+    assert [one.icr.value for one in found.types] == [pytest.approx(1 / 3), 1, 0, 0]
+    assert [one.chr.value for one in found.types] == [pytest.approx(1 / 3), 1, 0, 1]
+    assert found.ambdif.value == pytest.approx(2 / 400)
+    assert found.accuracy.value == pytest.approx(4 / 6)
+    assert measures(table[4:], REFERENCE).overall.icr.left_out == {"no intent": 2}
+
+
+def test_answered_tasks_are_judged_as_clear_ones(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    outcomes = [made(make_pair(), "ambiguous", "take the glass mug", dialogue="after")]
+    (one,) = measures(outcomes, DEFAULT).types
+    assert (one.type, one.chr.value, one.ssc.left_out) == ("preferences", 1, {"other type": 1})
+
+
+def test_malformed_intents_and_fillers_are_counted(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    one = replace(made(make_pair(intent="take\nit"), "ambiguous", "take it"), removed=2)
+    found = measures([one], DEFAULT)
+    assert found.overall.icr.left_out == {"malformed intent": 1} and found.fillers == 2
+
+
+def test_scenarios_have_help_and_success(make_decision: MakeDecision, make_scenario: MakePair) -> None:
+    decision = make_decision(scenario=make_scenario())
+    outcomes = [Outcome(decision=decision, predicted=("a", "b"), help=True, covered=True)]
+    found = measures(outcomes, DEFAULT)
+    assert (found.types[0].type, found.overall.hr.value, found.overall.coverage.value) == (
+        "singlelabel",
+        1,
+        1,
+    )
+    assert found.accuracy.left_out == {"no rule for asking": 1}
+    assert found.ambdif.interval is None and found.ambdif.left_out == {}
+
+
+def test_nothing_has_no_measures() -> None:
+    found = measures([], DEFAULT)
+    assert found.types == () and found.overall.tasks == 0 and found.overall.hr.interval is None
+
+
+def many(
+    make_decision: MakeDecision, make_pair: MakePair, count: int, seed: int, part: str = "test"
+) -> list[Decision]:
+    draw = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        pair = make_pair(f"p{number}", variants="glass", type="preferences" if number % 2 else "safety")
+        for member in ("ambiguous", "clear"):
+            shares = draw.dirichlet(np.array([4.0, 2.0, 1.0]))
+            tokens = tuple((letter, math.log(share)) for letter, share in zip("ABC", shares, strict=True))
+            found.append(make_decision(pair, member, part, tokens=tokens))
+    return found
+
+
+def measured(
+    decisions: list[Decision], calibration: list[Decision], settings: Settings, seed: int
+) -> Measures:
+    calibrated = calibrate(calibration, settings)
+    return measures([outcome(one, calibrated, settings) for one in decisions], settings, seed=seed)
+
+
+def test_intervals_are_those_of_a_bootstrap_over_pairs(
+    make_decision: MakeDecision, make_pair: MakePair
+) -> None:
+    tests, calibration = (
+        many(make_decision, make_pair, 60, 1),
+        many(make_decision, make_pair, 50, 2, "calibration"),
+    )
+    found = measured(tests, calibration, DEFAULT, 3)
+    assert found == measured(tests, calibration, DEFAULT, 3)
+    calibrated = calibrate(calibration, DEFAULT)
+    outcomes = [outcome(one, calibrated, DEFAULT) for one in tests]
+    pairs = [one.decision.item.pair.id for one in outcomes]
+    same = cluster_bootstrap([float(one.help) for one in outcomes], pairs, seed=3)
+    assert found.overall.hr.interval == pytest.approx(same, abs=0.03)
+    assert found.overall.hr.interval != wilson(round(same.value * 120), 120)
+    preferences = found.of("preferences")
+    assert preferences is not None and preferences.hr.interval is not None
+    assert preferences.hr.interval == wilson(round(preferences.hr.interval.value * 30), 30)
+
+
+def test_shares_that_are_all_alike_are_as_sure_as_their_pairs(
+    made: Callable[..., Outcome], make_pair: MakePair
+) -> None:
+    outcomes = [
+        made(make_pair(f"p{number}"), member, "a")
+        for number in range(10)
+        for member in ("clear", "ambiguous")
+    ]
+    assert measures(outcomes, DEFAULT).overall.hr.interval == wilson(0, 10)._replace(n=20)
+
+
+def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
+    draw = np.random.default_rng(5)
+    values = draw.random((80, 2))
+    values[:30, 1] = np.nan
+    found, average = resampling.means_and_macro(values, np.arange(80), (0, 1), seed=4)
+    plain = bootstrap_mean(values[:, 0].tolist(), seed=4)
+    assert found[0] == pytest.approx(plain, abs=1e-9)
+    assert found[1] is not None and found[1].n == 50
+    assert found[1].value == pytest.approx(np.nanmean(values[:, 1]))
+    assert average is not None and average.value == pytest.approx((plain.value + found[1].value) / 2)
+    nothing, none = resampling.means_and_macro(np.full((3, 1), np.nan), np.arange(3), (0,))
+    assert nothing == [None] and none is None
+
+
+def test_the_curve_is_what_each_target_gives(make_decision: MakeDecision, make_pair: MakePair) -> None:
+    tests, calibration = (
+        many(make_decision, make_pair, 40, 6),
+        many(make_decision, make_pair, 30, 7, "calibration"),
+    )
+    grid = (0.05, 0.2, 0.5, 0.8)
+    points = epsilon_curve(tests, calibration, DEFAULT, grid)
+    assert [point.epsilon for point in points] == list(grid)
+    for point in points:
+        settings = replace(DEFAULT, target_success=1 - point.epsilon)
+        found = measured(tests, calibration, settings, 0)
+        assert point.q_hat == calibrate(calibration, settings).q_hat
+        assert point.ask_rate.value == pytest.approx(found.overall.hr.value)
+        assert point.coverage == found.overall.coverage.interval
+        assert point.set_size.value == pytest.approx(found.overall.set_size.value)
+        assert point.accuracy is not None
+        assert point.accuracy.value == pytest.approx(found.accuracy.value)
+    rates = [point.coverage.value for point in points if point.coverage]
+    assert rates == sorted(rates, reverse=True)
+    assert epsilon_curve([], calibration, DEFAULT) == () == epsilon_curve(tests, calibration, DEFAULT, ())
+    assert 0.2 in GRID and len(GRID) == 39

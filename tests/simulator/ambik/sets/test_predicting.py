@@ -1,0 +1,226 @@
+"""From decisions to thresholds, sets and questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik.records import Affordance, Calibrated, Decision
+from simulator.ambik.sets.predicting import calibrate, outcome, recalibrated, scored
+from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.errors import InputError
+
+PLAIN = Settings(temperature=1.0)
+REFERENCE = Settings(cp_rule="reference", metrics="reference")
+NOT_LISTED = "an option not listed here"
+MakeDecision = Callable[..., Decision]
+
+
+def logs(**shares: float) -> tuple[tuple[str, float], ...]:
+    return tuple((letter, math.log(share)) for letter, share in shares.items())
+
+
+def at(q_hat: float, **fields: object) -> Calibrated:
+    return Calibrated(q_hat=q_hat, n=100, epsilon=0.2, rank=81, **fields)
+
+
+def test_knowno_scores_are_one_minus_the_confidence(make_decision: MakeDecision) -> None:
+    found = scored(make_decision(tokens=logs(A=0.6, b=0.3, X=0.1)), PLAIN)
+    assert [(one.letter, one.text) for one in found][:2] == [
+        ("A", "take the glass mug"),
+        ("B", "take the clay mug"),
+    ]
+    assert [one.nonconformity for one in found] == pytest.approx([1 / 3, 2 / 3, 1, 1])
+    assert [one.acceptable for one in found] == [True, False, False, False]
+
+
+def test_lap_multiplies_by_the_affordance(make_decision: MakeDecision) -> None:
+    affordance = {"A": Affordance(1, 0.5), "B": Affordance(0, 0.9), "C": Affordance(1, None)}
+    decision = make_decision(method="lap", tokens=logs(A=0.6, B=0.3, C=0.1), affordance=affordance)
+    assert [one.nonconformity for one in scored(decision, PLAIN)] == pytest.approx([0.7, 1, 0.95, 1])
+    again = scored(decision, replace(PLAIN, renormalise=True))
+    assert [one.nonconformity for one in again] == pytest.approx([1 - 0.3 / 0.35, 1, 1 - 0.05 / 0.35, 1])
+    with pytest.raises(InputError, match="option C has no affordance"):
+        scored(replace(decision, affordance={"A": Affordance(1, 1), "B": Affordance(1, 1)}), PLAIN)
+    five = replace(decision, options={**decision.options, "E": NOT_LISTED}, tokens=logs(A=0.5, E=0.5))
+    assert scored(five, PLAIN)[-1].nonconformity == pytest.approx(0.5)
+
+
+def test_lofree_counts_what_was_asked_for(make_decision: MakeDecision) -> None:
+    samples = {"take the glass mug": 3, "take the clay mug": 1}
+    near = {"take the glass mug": 0.0, "take the clay mug": 0.5}
+    decision = make_decision(method="lofreecp", samples=samples, similarities=near, draws=8)
+    spread = -(3 / 8 * math.log(3 / 8) + 1 / 8 * math.log(1 / 8)) / math.log(8)
+    found = scored(decision, DEFAULT)
+    assert [one.nonconformity for one in found] == pytest.approx(
+        [5 / 8 + 0.1 * spread, 7 / 8 + 0.1 * spread - 0.05]
+    )
+    assert [(one.letter, one.acceptable) for one in found] == [("", True), ("", False)]
+    none = scored(replace(decision, similarities={}), DEFAULT)
+    assert none[1].nonconformity == pytest.approx(7 / 8 + 0.1 * spread)
+    with pytest.raises(InputError, match="no similarity of the answer 'take the clay mug'"):
+        scored(replace(decision, similarities={"take the glass mug": 0.0}), DEFAULT)
+
+
+def test_calibration_takes_the_best_right_option_and_the_worst_if_there_is_none(
+    make_decision: MakeDecision, make_pair: Callable[..., object]
+) -> None:
+    both = make_pair(variants="glass\nclay")
+    wrong = make_pair(intent="wok")
+    decisions = [
+        make_decision(both, part="calibration", tokens=logs(A=0.2, B=0.7, C=0.1)),
+        make_decision(wrong, part="calibration", tokens=logs(A=0.9, B=0.1)),
+        make_decision(make_pair(intent=None), part="calibration", tokens=logs(A=1.0)),
+    ]
+    found = calibrate(decisions, replace(PLAIN, target_success=0.3), run="cal")
+    assert found.nonconformities == pytest.approx((0.3, 1.0))
+    assert (found.n, found.without, found.unknown, found.rank, found.run) == (2, 1, 1, 1, "cal")
+    assert (found.q_hat, found.epsilon) == (pytest.approx(0.3), 0.7)
+    drawn = make_decision(wrong, part="calibration", method="lofreecp", samples={"take it": 4}, draws=4)
+    assert calibrate([drawn], DEFAULT).nonconformities == (math.inf,)
+
+
+def test_a_calibration_is_of_one_conformal_method(make_decision: MakeDecision) -> None:
+    with pytest.raises(InputError, match="knowno, binary"):
+        calibrate([make_decision(), make_decision(method="binary", action="take it")], DEFAULT)
+    with pytest.raises(InputError, match="are of nohelp"):
+        calibrate([make_decision(method="nohelp", action="take it")], DEFAULT)
+    assert calibrate([], DEFAULT).q_hat == math.inf
+    with pytest.raises(InputError, match="target_success"):
+        calibrate([make_decision()], Settings(target_success=1.2))
+    with pytest.raises(InputError, match="temperature"):
+        calibrate([make_decision()], Settings(temperature=0))
+
+
+def test_another_target_needs_no_decisions() -> None:
+    nonconformities = tuple(place / 100 for place in range(1, 101))
+    base = at(0.81, nonconformities=nonconformities, settings={"temperature": 5.0, "target_success": 0.8})
+    found = recalibrated(base, Settings(target_success=0.9, quantile="numpy_higher"))
+    assert (found.q_hat, found.rank, found.epsilon) == (0.92, 91, 0.1)
+    assert found.settings["target_success"] == 0.9 and found.settings["temperature"] == 5.0
+    with pytest.raises(InputError, match="keeps no nonconformities"):
+        recalibrated(at(0.81), DEFAULT)
+
+
+def test_the_set_holds_what_is_at_most_the_threshold(make_decision: MakeDecision) -> None:
+    decision = make_decision(tokens=logs(A=0.5, B=0.375, C=0.125))
+    q_hat = scored(decision, PLAIN)[1].nonconformity
+    found = outcome(decision, at(q_hat), PLAIN)
+    assert found.predicted == ("take the glass mug", "take the clay mug")
+    assert (found.help, found.covered, found.acceptable, found.removed) == (True, True, True, 0)
+    assert found.action == "take the glass mug"
+    one = outcome(decision, at(0.5), PLAIN)
+    assert (one.predicted, one.help) == (("take the glass mug",), False)
+    none = outcome(decision, at(0.4), PLAIN)
+    assert (none.predicted, none.help, none.covered) == ((), False, False)
+    assert none.action == "take the glass mug"
+
+
+def test_fillers_are_taken_out_of_sets_and_counted(make_decision: MakeDecision) -> None:
+    decision = make_decision(tokens=logs(D=0.7, A=0.3), filled=("D",))
+    found = outcome(decision, at(math.inf), PLAIN)
+    assert len(found.predicted) == 3 and found.removed == 1
+    assert outcome(decision, at(0.75), PLAIN).help is False
+    kept = outcome(decision, at(0.75), replace(PLAIN, metrics="reference"))
+    assert kept.predicted == ("take the glass mug", "do nothing") and kept.help and not kept.removed
+    assert found.action == "take the glass mug"
+
+
+def test_the_original_asks_unless_there_is_one_option_that_is_listed(make_decision: MakeDecision) -> None:
+    options = {"A": "take the glass mug", "B": "do nothing", "C": NOT_LISTED}
+    original = Settings(temperature=1.0, help="original")
+
+    def asks(q_hat: float, settings: Settings, **shares: float) -> bool:
+        return outcome(make_decision(options=options, tokens=logs(**shares)), at(q_hat), settings).help
+
+    assert not asks(0.3, original, A=0.8, B=0.1, C=0.1)
+    assert asks(0.1, original, A=0.8, B=0.1, C=0.1)  # empty
+    assert asks(0.3, original, C=0.8, A=0.1, B=0.1)  # none of the others
+    assert asks(0.95, original, A=0.8, B=0.15, C=0.05)  # fillers count
+    assert not asks(0.95, PLAIN, A=0.8, B=0.17, C=0.03)
+
+
+def test_raw_tokens_that_come_back_twice_count_twice(make_decision: MakeDecision) -> None:
+    options = {"A": "take the glass mug", "B": NOT_LISTED}
+    tokens = (("A", math.log(0.5)), (" A", math.log(0.25)), ("Option", math.log(0.2)), ("B", math.log(0.05)))
+    decision = make_decision(options=options, tokens=tokens)
+    raw = replace(ORIGINAL_KNOWNO, temperature=1.0)
+    twice = outcome(decision, at(0.8), raw)
+    assert twice.help and twice.predicted == ("take the glass mug",)
+    assert not outcome(decision, at(0.6), raw).help
+    assert not outcome(decision, at(0.8), replace(raw, tokens="merged")).help
+
+
+def test_who_needs_no_threshold(make_decision: MakeDecision) -> None:
+    for certainty, asks in (("uncertain", True), ("certain", False), ("invalid", False), (None, False)):
+        found = outcome(make_decision(method="binary", action="take it", certainty=certainty), None, DEFAULT)
+        assert (found.predicted, found.help, found.action) == (("take it",), asks, "take it")
+    never = outcome(make_decision(method="nohelp", action="use the glass mug"), None, DEFAULT)
+    assert (never.help, never.covered) == (False, True)
+    empty = outcome(make_decision(method="nohelp", action="do nothing"), None, DEFAULT)
+    assert (empty.predicted, empty.removed) == ((), 1)
+    person = make_decision(method="person", chosen=("the glass mug", "the pot"), action="the pot")
+    assert outcome(person, None, DEFAULT).help is True
+    assert outcome(replace(person, asked=False), None, DEFAULT).help is False
+    one = make_decision(method="offline", chosen=("the pot",), asked=True)
+    found = outcome(one, None, DEFAULT)
+    assert (found.predicted, found.help, found.action, found.covered) == (
+        ("the pot",),
+        True,
+        "the pot",
+        False,
+    )
+
+
+def test_a_threshold_is_of_the_scores_that_it_was_taken_from(make_decision: MakeDecision) -> None:
+    decision = make_decision(tokens=logs(A=0.6, B=0.4), part="calibration")
+    calibrated = calibrate([decision] * 9, PLAIN)
+    with pytest.raises(InputError, match="without a calibration"):
+        outcome(decision, None, PLAIN)
+    with pytest.raises(InputError, match=r"temperature = 1\.0, the sets with 5\.0"):
+        outcome(decision, calibrated, DEFAULT)
+    with pytest.raises(InputError, match="tokens"):
+        outcome(decision, calibrated, replace(PLAIN, tokens="raw_top5"))
+    # What is no part of the scores may differ, and so may what another method's scores are made of.
+    assert outcome(decision, calibrated, replace(PLAIN, icr="best_option", entropy_weight=1)).predicted
+    drawn = make_decision(method="lofreecp", samples={"take it": 4}, draws=4)
+    assert outcome(drawn, replace(calibrated, q_hat=math.inf), DEFAULT).predicted == ("take it",)
+    with pytest.raises(InputError, match="entropy_weight"):
+        outcome(drawn, calibrated, Settings(entropy_weight=0.2))
+
+
+def test_the_published_code_pools_right_options_and_keeps_what_lies_above(
+    make_decision: MakeDecision, make_pair: Callable[..., object]
+) -> None:
+    both = make_pair(variants="glass\nclay")
+    decisions = [
+        make_decision(both, part="calibration", tokens=logs(A=0.5, B=0.4, C=0.1)),
+        make_decision(both, part="calibration", tokens=logs(A=0.9, C=0.1)),
+        make_decision(make_pair(intent="wok"), part="calibration", tokens=logs(A=1.0)),
+    ]
+    half = replace(REFERENCE, target_success=0.5)
+    found = calibrate(decisions, half)
+    assert found.nonconformities == pytest.approx((0.5, 0.4, 0.9))  # none of letters that did not come back
+    assert (found.n, found.rank, found.without) == (3, 2, 1)
+    assert found.q_hat == pytest.approx(0.5 + (0.9 - 0.5) / 3)
+    strict = outcome(decisions[0], at(0.5), REFERENCE)
+    assert strict.predicted == ()  # above, not at least
+    assert outcome(decisions[0], at(0.45), REFERENCE).predicted == ("take the glass mug",)
+
+
+def test_the_published_code_of_lap_takes_exponents_and_of_lofree_the_rarest(
+    make_decision: MakeDecision,
+) -> None:
+    lap = make_decision(method="lap", tokens=logs(A=1.0), part="calibration")
+    values = calibrate([lap] * 9, REFERENCE)
+    assert values.q_hat == pytest.approx(math.e)
+    assert outcome(lap, values, REFERENCE).predicted == ("take the glass mug",)
+    assert outcome(lap, at(math.e + 0.01), REFERENCE).predicted == ()
+    drawn = make_decision(method="lofreecp", samples={"common": 6, "rare": 2}, draws=8)
+    assert outcome(drawn, at(0.5), REFERENCE).predicted == ("rare",)
+    # The entropy is divided by the logarithm of two calls, not of eight answers.
+    spread = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(2)
+    assert scored(drawn, REFERENCE)[0].nonconformity == pytest.approx(0.25 + 0.1 * spread)
