@@ -20,6 +20,7 @@ from typing import Final, Literal, NamedTuple
 from scipy import stats as scipy_stats
 from scipy.special import betaincinv
 
+from simulator.ambik.cautions import Caution, caution
 from simulator.stats import LEVEL, Interval
 
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
@@ -188,8 +189,8 @@ def fewest(epsilon: Number) -> int:
     return max(0, math.ceil(1 / allowed) - 1)
 
 
-def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "exact") -> tuple[str, ...]:
-    """What is wrong with a calibration, in words, with the way out.
+def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "exact") -> tuple[Caution, ...]:
+    """What is wrong with a calibration, with the way out.
 
     Args:
         n: calibration items.
@@ -199,20 +200,15 @@ def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "ex
     """
     allowed, of = exact(epsilon), order(n, epsilon, quantile)
     if of > n:
-        return (_too_few(n, allowed),)
+        if not allowed:
+            return (caution("target_of_one"),)
+        return (caution("too_few", n=n, epsilon=float(allowed), least=fewest(allowed)),)
     found = []
     if without > n - of:
-        found.append(
-            f"{without} of {n} calibration items have no right candidate, more than the {n - of} that the "
-            "threshold can leave out: q-hat is the value such items get, and the sets tell nothing. Better "
-            "candidates are needed, or a lower target."
-        )
+        found.append(caution("without", without=without, n=n, most=n - of))
     spread = beta_range(n, epsilon, quantile)
     if of and spread.width > 2 * _WIDE:
-        found.append(
-            f"with {n} calibration items, coverage lies between {spread.low:.2f} and {spread.high:.2f} in "
-            f"95 % of calibrations; about {halving(n, epsilon)} items would halve that range."
-        )
+        found.append(caution("wide", n=n, low=spread.low, high=spread.high, more=halving(n, epsilon)))
     return tuple(found)
 
 
@@ -261,15 +257,6 @@ def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
     for value in finite:
         counts[min(int((value - low) / width), bins - 1)] += 1
     return Histogram((*(low + place * width for place in range(bins)), high), tuple(counts), infinite)
-
-
-def _too_few(n: int, epsilon: Fraction) -> str:
-    if not epsilon:
-        return "a target of 1 puts every candidate into every set; choose one below 1."
-    return (
-        f"{n} calibration items are too few for a finite threshold: every candidate is in every set; "
-        f"with epsilon {float(epsilon):g} at least {fewest(epsilon)} are needed."
-    )
 
 
 def _between(values: Sequence[float], place: Fraction) -> float:

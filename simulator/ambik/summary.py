@@ -15,6 +15,7 @@ from rich.text import Text
 from logs import LogReader
 from logs.query import ModelUsage
 from logs.rows import Score
+from simulator.ambik.cautions import Caution
 from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
 from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
@@ -229,8 +230,8 @@ def _lines(one: RunSummary, found: Measures) -> list[str]:
         lines.append(", ".join(f"{name} {count}" for name, count in found.flags.items()))
     if (report := one.calibration) is not None:
         lines.append(
-            f"threshold {report.q_hat:.4f}: the {report.rank}th of {report.n} at epsilon {report.epsilon:g}; "
-            f"coverage {_told(report.coverage)}, predicted range {report.promised.low:.2f} to "
+            f"threshold {report.q_hat:.4f}: no. {report.rank} of {report.n} in order, at epsilon "
+            f"{report.epsilon:g}; coverage {_told(report.coverage)}, predicted range {report.promised.low:.2f} to "
             f"{report.promised.high:.2f}"
         )
         lines.extend(
@@ -260,6 +261,8 @@ def summary_json(summary: RunSummary) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Caution):
+        return str(value)
     if isinstance(value, Interval):
         return value._asdict()
     if isinstance(value, Mapping):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
+from simulator.ambik.cautions import Caution
 from simulator.ambik.conformal import Range
 from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
 from simulator.ambik.playing import settings_option
 from simulator.ambik.sets.coverage import CoverageReport
-from simulator.ambik.sets.coverage_report import NO_PROMISE, report_of
+from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.summary import exchange_measures
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges
@@ -26,7 +26,7 @@ from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import LEAST, MOST, Laid, RunRead, kept_run, laid, task_of_run
 from ui.research.desk import RunCard
 from ui.research.figures import Figure
-from ui.research.format import Cell, Scale, cell, number, scale
+from ui.research.format import Cell, Scale, cell, count, number, scale
 from ui.research.view import Page, Visit
 
 SAID: Final = "research.ambik"
@@ -41,19 +41,6 @@ MEASURES: Final[Mapping[str, Callable[[TypeMeasures], Measure]]] = {
 }
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
 _DIGITS: Final = 2
-_WARNINGS: Final = {
-    "target_of_one": re.compile(r"a target of 1 puts"),
-    "too_few": re.compile(r"(?P<n>\d+) calibration items are too few .* at least (?P<least>\d+) are needed"),
-    "without": re.compile(
-        r"(?P<without>\d+) of (?P<n>\d+) calibration items have no right .* "
-        r"the (?P<most>\d+) that"
-    ),
-    "wide": re.compile(
-        r"with (?P<n>\d+) calibration items, coverage lies between (?P<low>\S+) and (?P<high>\S+) in .*"
-        r"about (?P<more>\d+) items"
-    ),
-}
-"""How `conformal.warnings` says what is wrong; the page says it in its own language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +54,6 @@ class Entry:
     cell: Cell | None
     n: int
     left_out: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Warned:
-    """A warning; `name` empty where only English words tell it."""
-
-    name: str
-    fields: Mapping[str, str]
-    words: str
 
 
 def ambik_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
@@ -113,7 +91,8 @@ def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid)
         report=report,
         coverage=_told(report.coverage, _SHARE) if report else None,
         span=span,
-        warnings=[warned(one) for one in report.warnings] if report else (),
+        warnings=[in_words(t, one) for one in report.warnings] if report else (),
+        statement=in_words(t, report.statement) if report else "",
         exchange=_exchange(kept.reader, run, read),
         statuses=_statuses(kept.reader, run),
     )
@@ -138,14 +117,13 @@ def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
     return {name: value for name, value in told.items() if value}
 
 
-def warned(words: str) -> Warned:
-    """A warning of the calibration, ready for either language."""
-    if words == NO_PROMISE:
-        return Warned("no_promise", {}, words)
-    for name, pattern in _WARNINGS.items():
-        if match := pattern.search(words):
-            return Warned(name, match.groupdict(), words)
-    return Warned("", {}, words)
+def in_words(t: Strings, told: Caution) -> str:
+    """A caution in the page's language."""
+    numbers = {
+        name: number(value, _DIGITS) if isinstance(value, float) else count(value)
+        for name, value in told.numbers
+    }
+    return t(f"{SAID}.run.caution.{told.code}", **numbers)
 
 
 def span(ends: Range, digits: int = _DIGITS) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from simulator.ambik.cautions import MARGINAL
 from simulator.ambik.measuring.outcome_rows import ALL
 from simulator.ambik.records import Exchange
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.tables import SHORT
-from simulator.ambik.sets.coverage import STATEMENT
 from simulator.ambik.summary import exchange_measures
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
@@ -101,7 +101,7 @@ def coverage(results: Sequence[Result]) -> Section | None:
         remarks=(
             "coverage: Clopper-Pearson interval; predicted: 95 % range of the beta-binomial law, given so "
             "many calibration items; known: sets whose right option is known.",
-            STATEMENT,
+            str(MARGINAL),
             *([RIGHT_BY_INTENT] if pairs else []),
             *told,
         ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
+from simulator.ambik.cautions import MARGINAL
 from simulator.ambik.files.logprobs import Logprobs
 from simulator.ambik.files.published_run import decisions_of
 from simulator.ambik.measuring.measures import Measures, measures
@@ -16,7 +17,7 @@ from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.additions import COUNTS_TOKENS
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.switches import NONE, Switches
-from simulator.ambik.sets.coverage import STATEMENT, CoverageReport
+from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Quantile, Settings, Tokens
@@ -87,8 +88,8 @@ def logprobs_section(
             f"{first.without} items have no right option",
             IN_SAMPLE,
             COUNTS_TOKENS,
-            STATEMENT,
-            *rules[0].report.warnings,
+            str(MARGINAL),
+            *map(str, rules[0].report.warnings),
         ),
         data={
             "n": first.n,

@@ -13,6 +13,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from simulator.ambik.cautions import Caution
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.stats import Interval
@@ -73,7 +74,9 @@ def named_apart(sections: Iterable[Section]) -> tuple[Section, ...]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: intervals as objects, infinity as the text ``inf``."""
+    """A value as JSON can hold it: intervals as objects, cautions as sentences, infinity as ``inf``."""
+    if isinstance(value, Caution):
+        return str(value)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: plain(one) for name, one in value._asdict().items()}
     if is_dataclass(value) and not isinstance(value, type):

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from simulator.ambik import conformal
+from simulator.ambik.cautions import MARGINAL, Caution
 from simulator.ambik.conformal import Histogram, Number, Quantile, Range
 from simulator.stats import Interval
-
-STATEMENT: Final = (
-    "The guarantee is marginal: it holds for items of this kind taken together, not for each type of them, "
-    "and it is lost when the items that are tested differ in kind from those of the calibration."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +34,7 @@ class CoverageReport:
         without: calibration items without any right candidate.
         nonconformities: of the calibration's true answers.
         sizes: set size -> how many sets.
-        warnings: what is wrong, in words.
+        warnings: what is wrong.
         statement: what is promised and what is not; to be shown beside the numbers.
     """
 
@@ -58,8 +53,8 @@ class CoverageReport:
     without: int
     nonconformities: Histogram
     sizes: Mapping[int, int]
-    warnings: tuple[str, ...]
-    statement: str = STATEMENT
+    warnings: tuple[Caution, ...]
+    statement: Caution = MARGINAL
 
     @property
     def kept(self) -> bool | None:

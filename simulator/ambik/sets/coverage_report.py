@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
+from simulator.ambik.cautions import NO_PROMISE
 from simulator.ambik.records import Calibrated, Outcome
 from simulator.ambik.sets.coverage import CoverageReport, coverage_report
 from simulator.ambik.settings import Settings
-
-NO_PROMISE: Final = (
-    "these sets follow the rule of the published code, which takes the quantile of a nonconformity for that "
-    "of a score: nothing is promised of their coverage."
-)
 
 
 def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simulator.ambik import conformal
+from simulator.ambik.cautions import caution
 
 QUIET = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -208,16 +209,14 @@ def test_the_fewest_items_are_the_fewest(epsilon: Fraction) -> None:
 
 def test_warnings_name_what_is_wrong_and_the_way_out() -> None:
     assert conformal.warnings(100, 0.2) == ()
-    (few,) = conformal.warnings(3, 0.2)
-    assert "too few" in few and "at least 4" in few
-    (target,) = conformal.warnings(50, 0)
-    assert "below 1" in target
+    assert conformal.warnings(3, 0.2) == (caution("too_few", n=3, epsilon=0.2, least=4),)
+    assert conformal.warnings(50, 0) == (caution("target_of_one"),)
     (wide,) = conformal.warnings(20, 0.2)
+    low, high = conformal.beta_range(20, 0.2)
     more = conformal.halving(20, 0.2)
-    assert str(more) in wide
-    assert conformal.beta_range(more, 0.2).width <= conformal.beta_range(20, 0.2).width / 2
-    trivial = conformal.warnings(100, 0.2, without=20)
-    assert "20 of 100" in trivial[0] and "more than the 19" in trivial[0]
+    assert wide == caution("wide", n=20, low=low, high=high, more=more)
+    assert conformal.beta_range(more, 0.2).width <= (high - low) / 2
+    assert conformal.warnings(100, 0.2, without=20) == (caution("without", without=20, n=100, most=19),)
     assert conformal.warnings(100, 0.2, without=19) == ()
     assert conformal.warnings(100, 0.2, without=19, quantile="numpy_higher")
 

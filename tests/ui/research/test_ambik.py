@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from markup import checked, words
@@ -29,10 +29,10 @@ from logs import LogReader, LogWriter
 from simulator.ambik import conformal
 from simulator.ambik.annotation.agreement import pair_agreement
 from simulator.ambik.annotation.desk import cases, decided_pairs
+from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options
-from simulator.ambik.sets.coverage_report import NO_PROMISE
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
 from simulator.ambik.trial_log import decisions, forms, options_of
@@ -40,7 +40,7 @@ from simulator.asking import askings, rows
 from ui.i18n import strings
 from ui.research.ambik_pairs import filled_form
 from ui.research.ambik_read import laid, read_run
-from ui.research.ambik_run import warned
+from ui.research.ambik_run import in_words
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 
@@ -91,7 +91,7 @@ def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
             assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
     assert f"{found.calibration.q_hat:.4f}" in said
     assert f"the {found.calibration.rank}-th smallest of {found.calibration.n}" in said
-    assert strings("en")("research.ambik.run.statement") in said
+    assert "The guarantee is marginal: it holds for items of this kind" in said
 
 
 @pytest.mark.parametrize("target", ["0.6", "0.93"])
@@ -204,18 +204,30 @@ def test_a_strange_episode_is_told(log: Calls) -> None:
     assert "no decision in an episode" in words(answer)
 
 
-def test_every_warning_is_known_in_both_languages() -> None:
+def test_every_caution_is_said_in_the_page_s_language() -> None:
     told = (
         *conformal.warnings(3, 0.1),
         *conformal.warnings(10, 0),
-        *conformal.warnings(30, 0.2, without=20),
+        *conformal.warnings(1200, 0.2, without=1000),
+        *conformal.warnings(20, 0.2),
         NO_PROMISE,
+        MARGINAL,
     )
-    found = [warned(one) for one in told]
-    assert {one.name for one in found} == {"too_few", "target_of_one", "without", "wide", "no_promise"}
-    for one in found:
-        for language in ("en", "zh"):
-            assert strings(language)(f"research.ambik.run.warning.{one.name}", **one.fields)
+    assert {one.code for one in told} == set(get_args(Code))
+    for one in told:
+        english, chinese = (in_words(strings(language), one) for language in ("en", "zh"))
+        assert not re.search("[a-z]{3}", chinese)
+        figures = [re.findall(r"\d+(?:\.\d+)?", words) for words in (english, chinese)]
+        assert sorted(figures[0]) == sorted(figures[1])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_run_s_cautions_are_on_its_page(log: Calls, language: str) -> None:
+    report = summarise(log.desk.reader, KNOWNO).calibration
+    assert report is not None and "wide" in {one.code for one in report.warnings}
+    said = words(page(log, f"run={KNOWNO}", language=language))
+    for one in (*report.warnings, report.statement):
+        assert in_words(strings(language), one) in said
 
 
 def test_annotators_are_sent_to_their_page(log: Calls) -> None:

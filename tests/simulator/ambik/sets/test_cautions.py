@@ -1,0 +1,37 @@
+"""What there is to say of a calibration, in English."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik import conformal
+from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Caution
+from simulator.ambik.reporting.section import plain
+from simulator.ambik.sets.coverage import coverage_report
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (conformal.warnings(3, 0.2)[0], "3 calibration items are too few"),
+        (conformal.warnings(3, 0.2)[0], "with epsilon 0.2 at least 4 are needed."),
+        (conformal.warnings(50, 0)[0], "choose one below 1."),
+        (conformal.warnings(100, 0.2, without=20)[0], "20 of 100 calibration items have no right candidate"),
+        (conformal.warnings(100, 0.2, without=20)[0], "more than the 19 that the threshold can leave out"),
+        (conformal.warnings(20, 0.2)[0], "coverage lies between 0.62 and 0.94 in 95 % of calibrations"),
+        (conformal.warnings(20, 0.2)[0], f"about {conformal.halving(20, 0.2)} items would halve"),
+        (NO_PROMISE, "nothing is promised of their coverage."),
+        (MARGINAL, "The guarantee is marginal"),
+    ],
+)
+def test_a_caution_is_said_with_its_numbers(told: Caution, said: str) -> None:
+    assert said in str(told)
+
+
+def test_in_files_a_caution_is_its_sentence() -> None:
+    report = replace(coverage_report([0.1, 0.2, 0.3], 0.2), sizes={})
+    written = plain(report)
+    assert written["warnings"] == [str(one) for one in report.warnings] != []
+    assert written["statement"] == str(MARGINAL)
