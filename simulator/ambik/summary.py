@@ -231,8 +231,8 @@ def _lines(one: RunSummary, found: Measures) -> list[str]:
     if (report := one.calibration) is not None:
         lines.append(
             f"threshold {report.q_hat:.4f}: no. {report.rank} of {report.n} in order, at epsilon "
-            f"{report.epsilon:g}; coverage {_told(report.coverage)}, predicted range {report.promised.low:.2f} to "
-            f"{report.promised.high:.2f}"
+            f"{report.epsilon:g}; coverage {_told(report.coverage)}, predicted range "
+            f"{report.promised.low:.2f} to {report.promised.high:.2f}"
         )
         lines.extend(
             (
