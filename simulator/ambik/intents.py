@@ -14,13 +14,34 @@ inflected forms, and hits inside longer words are accepted by design.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 LONGEST: Final = 200
 """Letters of an intent that can still be one; a longer cell is a piece of text in the wrong column."""
 _SPACE: Final = re.compile(r"\s+")
+Odd = Literal["several_hyphens", "empty_alternative", "inner_hyphen"]
+_ENGLISH: Final[Mapping[Odd, str]] = {
+    "several_hyphens": "several leading hyphens are read as one",
+    "empty_alternative": "an empty alternative is left out",
+    "inner_hyphen": "a hyphen inside a concept negates one alternative alone",
+}
+
+
+class OddForm(NamedTuple):
+    """An odd way to write a concept; as a text it is said in English.
+
+    Attributes:
+        code: names what is odd.
+        concept: as written.
+    """
+
+    code: Odd
+    concept: str
+
+    def __str__(self) -> str:
+        return f"{self.concept!r}: {_ENGLISH[self.code]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +84,14 @@ class Intent:
     text: str
     concepts: tuple[Concept, ...]
     malformed: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[OddForm, ...] = ()
 
 
 def parse_intent(text: str) -> Intent:
     """Read a cell of ``user_intent``, or a line of ``variants`` (spec 3, rules 1 to 4)."""
     if "\n" in text.strip() or len(text.strip()) > LONGEST:
         return Intent(text, (), malformed=True)
-    warnings: list[str] = []
+    warnings: list[OddForm] = []
     found = (_concept(part, warnings) for part in text.split(","))
     concepts = tuple(concept for concept in found if concept is not None)
     return Intent(text, concepts, malformed=not concepts, warnings=tuple(dict.fromkeys(warnings)))
@@ -105,22 +126,22 @@ def acceptable(variants: Sequence[Intent], action: str) -> bool:
     return any(realises(intent, action) for intent in variants)
 
 
-def _concept(part: str, warnings: list[str]) -> Concept | None:
+def _concept(part: str, warnings: list[OddForm]) -> Concept | None:
     stripped = part.strip()
     if not stripped:
         return None
     body = stripped.lstrip("-")
     negative = body != stripped
     if len(stripped) - len(body) > 1:
-        warnings.append(f"{stripped!r}: several leading hyphens are read as one")
+        warnings.append(OddForm("several_hyphens", stripped))
     pieces = [piece.strip() for piece in body.split("|")]
     if not all(pieces):
-        warnings.append(f"{stripped!r}: an empty alternative is left out")
+        warnings.append(OddForm("empty_alternative", stripped))
     alternatives: list[Alternative] = []
     for place, piece in enumerate(pieces):
         absent = place > 0 and piece.startswith("-")
         if absent:
-            warnings.append(f"{stripped!r}: a hyphen inside a concept negates one alternative alone")
+            warnings.append(OddForm("inner_hyphen", stripped))
             piece = piece.lstrip("-").strip()
         if piece:
             alternatives.append(Alternative(piece, absent))

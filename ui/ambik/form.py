@@ -27,7 +27,7 @@ def problems_in_words(texts: Strings, draft: Draft, form: PairFields) -> dict[st
     """
     found: dict[str, dict[Said, None]] = {}
     for one in check_fields(draft, form.model_dump(mode="json")):
-        said = Said(_named(texts, one).sentence(texts.language), one.level)
+        said = Said(sentence_of(texts, one), one.level)
         found.setdefault(one.field, {})[said] = None
     return {field: tuple(some) for field, some in found.items()}
 
@@ -50,9 +50,8 @@ def check_answer(texts: Strings, draft: Draft, form: PairFields) -> dict[str, An
     }
 
 
-def _named(texts: Strings, problem: Problem) -> Problem:
-    """A problem that speaks of types by their names."""
-    if problem.code != "passed_over":
-        return problem
-    kinds = problem.detail.split(", ")
-    return problem._replace(detail=", ".join(texts(f"ambik.type.{kind}") for kind in kinds))
+def sentence_of(texts: Strings, problem: Problem) -> str:
+    """A problem in the page's language; types are called by their names."""
+    if problem.code == "passed_over":
+        problem = problem._replace(details=tuple(texts(f"ambik.type.{kind}") for kind in problem.details))
+    return problem.sentence(texts.language)

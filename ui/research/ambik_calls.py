@@ -77,5 +77,5 @@ def decided(
 
 def _mend(visit: Visit, errors: Sequence[Problem]) -> dict[str, Any]:
     """What is wrong, in words for the places of the page."""
-    places = in_words(errors, visit.t.language)
+    places = in_words(visit.t, errors)
     return {"saved": False, "problem": visit.t("research.ambient.mend"), "places": places}

@@ -16,6 +16,7 @@ from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.word_diff import Piece
+from ui.ambik.form import sentence_of
 from ui.i18n import Strings
 from ui.research.ambient_words import Line, kappa_line, share_line
 from ui.research.ambik_read import runs_of
@@ -80,7 +81,7 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
         "ambik_pairs_desk",
         case=shown,
         rows=rows(shown) if shown else (),
-        problems_of=[in_words(one.problems, visit.t.language) for one in shown.voices] if shown else [],
+        problems_of=[in_words(visit.t, one.problems) for one in shown.voices] if shown else [],
         filled=json.dumps(filled_form(shown), ensure_ascii=False) if shown else "",
         voices=[json.dumps(_state(one.form), ensure_ascii=False) for one in shown.voices] if shown else [],
         written=TEXTS,
@@ -111,11 +112,11 @@ def move_of(form: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def in_words(problems: Iterable[Problem], language: str) -> dict[str, list[str]]:
+def in_words(t: Strings, problems: Iterable[Problem]) -> dict[str, list[str]]:
     """What is said of a form, by field, each sentence once."""
     found: dict[str, dict[str, None]] = {}
     for one in problems:
-        found.setdefault(one.field, {})[one.sentence(language)] = None
+        found.setdefault(one.field, {})[sentence_of(t, one)] = None
     return {field: list(sentences) for field, sentences in found.items()}
 
 

@@ -30,7 +30,7 @@ from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
 from simulator.ambik.rows import item_from_row
-from simulator.ambik.trial_log import played_of, required_run
+from simulator.ambik.trial_log import played_of
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.word_diff import Piece, word_diff
@@ -285,7 +285,7 @@ def _voice(draft: Draft, form: PairForm, first: Pair | None) -> Voice:
 
 
 def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
-    required_run(reader, run_id)
+    required_run(reader, run_id, BENCHMARK)
     items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
     found = {hash: item.draft for hash, item in items if isinstance(item, DraftItem)}
     if not found:

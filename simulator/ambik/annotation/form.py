@@ -94,8 +94,8 @@ def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
         found = (Problem("no_type", "type"), *_ticked(form), *rest)
     if not negative:
         return found
-    lengths = f"{len(form.pair.clear_plan)}, {len(form.pair.ambiguous_plan)}" if form.pair else ""
-    outside = Problem("step_outside", "step", lengths)
+    plans = (form.pair.clear_plan, form.pair.ambiguous_plan) if form.pair else ()
+    outside = Problem("step_outside", "step", tuple(str(len(one)) for one in plans))
     return tuple(outside if one.code == "no_step" else one for one in found)
 
 
@@ -144,7 +144,7 @@ def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:
 def _choice(draft: Draft, form: PairForm, pair: Pair) -> tuple[Problem, ...]:
     earlier = passed_by(draft, pair.type)
     unsaid = bool(earlier) and not form.passed_over.strip()
-    said = (Problem("passed_over", "passed_over", ", ".join(earlier)),) if unsaid else ()
+    said = (Problem("passed_over", "passed_over", earlier),) if unsaid else ()
     return (*said, *_ticked(form))
 
 

@@ -33,6 +33,7 @@ _ANY_ARTICLE: Final = re.compile(r"\b(?:an?|the)\b", re.I)
 # How "u" and "h" sound, letters do not tell.
 _WRONG_ARTICLE: Final = re.compile(r"\b(?:a (?!one\b)[aeio]\w*|an [b-dfgj-np-tv-z]\w*)", re.I)
 _WORD: Final = re.compile(r"[\w'’-]+")
+_BETWEEN: Final = {"zh": "、"}
 
 
 class Problem(NamedTuple):
@@ -41,12 +42,17 @@ class Problem(NamedTuple):
     Attributes:
         code: names the rule; see tables/pair_form.yaml.
         field: of the form, that it is about (`forms.read_pair_form`).
-        detail: what the rule found there; may be empty.
+        details: what the rule found there; of `passed_over` types, of plans their lengths.
     """
 
     code: str
     field: str
-    detail: str = ""
+    details: tuple[str, ...] = ()
+
+    @property
+    def detail(self) -> str:
+        """What was found, as it is logged."""
+        return ", ".join(self.details)
 
     @property
     def level(self) -> Level:
@@ -55,7 +61,8 @@ class Problem(NamedTuple):
 
     def sentence(self, language: str = "en") -> str:
         """What to say of it: in English or Chinese."""
-        return problem_table()[self.code][language].format(detail=self.detail)
+        detail = _BETWEEN.get(language, ", ").join(self.details)
+        return problem_table()[self.code][language].format(detail=detail)
 
     def __str__(self) -> str:
         return f"{self.field}: {self.sentence()}"
@@ -147,18 +154,18 @@ def _objects(pair: Pair) -> Iterator[Problem]:
     yield from _listed(pair.objects, "objects")
     for one in pair.objects:
         if _ARTICLE.match(one):
-            yield Problem("article_in_list", "objects", one)
+            yield Problem("article_in_list", "objects", (one,))
         if folded(one) in APPLIANCES:
-            yield Problem("appliance_listed", "objects", one)
+            yield Problem("appliance_listed", "objects", (one,))
 
 
 def _listed(names: Sequence[str], field: str) -> Iterator[Problem]:
     for one, times in Counter(map(folded, names)).items():
         if times > 1:
-            yield Problem("repeated", field, one)
+            yield Problem("repeated", field, (one,))
     for one in names:
         if "," in one:
-            yield Problem("comma", field, one)
+            yield Problem("comma", field, (one,))
 
 
 def _scene(pair: Pair) -> Iterator[Problem]:
@@ -166,11 +173,11 @@ def _scene(pair: Pair) -> Iterator[Problem]:
         return
     for one in pair.objects:
         if not names_any(pair.scene, [one]):
-            yield Problem("not_in_words", "scene", one)
+            yield Problem("not_in_words", "scene", (one,))
     if not _ANY_ARTICLE.search(pair.scene):
         yield Problem("no_articles", "scene")
     for found in dict.fromkeys(_WRONG_ARTICLE.findall(pair.scene)):
-        yield Problem("article_form", "scene", found)
+        yield Problem("article_form", "scene", (found,))
 
 
 def _named(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
@@ -178,7 +185,7 @@ def _named(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
     for one in named(pair.clear, [*pair.things, *words]):
         # "The onion" of a scene with a red onion is that onion.
         if folded(one) not in there and not any(names_any(thing, [one]) for thing in pair.things):
-            yield Problem("object_missing", "clear", one)
+            yield Problem("object_missing", "clear", (one,))
 
 
 def _task(pair: Pair) -> Iterator[Problem]:
@@ -188,7 +195,7 @@ def _task(pair: Pair) -> Iterator[Problem]:
         yield Problem("same_task", "ambiguous")
         return
     if len(places := changes(pair.clear, pair.ambiguous)) > 1:
-        yield Problem("several_differences", "ambiguous", "; ".join(places))
+        yield Problem("several_differences", "ambiguous", ("; ".join(places),))
 
 
 def _plans(pair: Pair) -> Iterator[Problem]:
@@ -197,7 +204,7 @@ def _plans(pair: Pair) -> Iterator[Problem]:
         yield Problem("empty", "ambiguous_plan")
     if not clear or not ambiguous:
         return
-    lengths = f"{len(clear)}, {len(ambiguous)}"
+    lengths = (str(len(clear)), str(len(ambiguous)))
     if len(clear) != len(ambiguous):
         yield Problem("plans_length", "ambiguous_plan", lengths)
     if step is None:
@@ -211,7 +218,7 @@ def _plans(pair: Pair) -> Iterator[Problem]:
         yield Problem("step_equal", "step")
     parting = next((place for place, (one, other) in enumerate(shared[:step]) if one != other), None)
     if parting is not None:
-        yield Problem("parts_before", "step", str(parting + 1))
+        yield Problem("parts_before", "step", (str(parting + 1),))
 
 
 def _shortlist(pair: Pair) -> Iterator[Problem]:
@@ -225,7 +232,7 @@ def _shortlist(pair: Pair) -> Iterator[Problem]:
     there = {folded(one) for one in pair.things}
     for one in pair.shortlist:
         if folded(one) not in there:
-            yield Problem("shortlist_scene", "shortlist", one)
+            yield Problem("shortlist_scene", "shortlist", (one,))
 
 
 def _intent(pair: Pair) -> Iterator[Problem]:
@@ -234,12 +241,12 @@ def _intent(pair: Pair) -> Iterator[Problem]:
         yield Problem("empty", "intent")
         return
     if intent.malformed:
-        yield Problem("intent_malformed", "intent", intent.text)
+        yield Problem("intent_malformed", "intent", (intent.text,))
         return
     for one in intent.warnings:
-        yield Problem("intent_form", "intent", one)
+        yield Problem(one.code, "intent", (one.concept,))
     if (line := _line(pair.clear_plan, pair.step)) and not realises(intent, line):
-        yield Problem("not_realised", "intent", line)
+        yield Problem("not_realised", "intent", (line,))
     if (line := _line(pair.ambiguous_plan, pair.step)) and realises(intent, line):
         yield Problem("gives_away", "ambiguous_plan")
 
@@ -250,16 +257,16 @@ def _variants(pair: Pair, typed: bool) -> Iterator[Problem]:
         return
     for one in pair.variants:
         if one.malformed:
-            yield Problem("intent_malformed", "variants", one.text)
-        for warning in one.warnings:
-            yield Problem("intent_form", "variants", warning)
+            yield Problem("intent_malformed", "variants", (one.text,))
+        for odd in one.warnings:
+            yield Problem(odd.code, "variants", (odd.concept,))
     texts = tuple(dict.fromkeys(folded(one.text) for one in pair.variants))
     if typed and pair.type == "preferences" and len(texts) < 2:
         yield Problem("variants_few", "variants")
     line = _line(pair.clear_plan, pair.step)
     meant = pair.intent is not None and bool(line) and realises(pair.intent, line)
     if meant and not acceptable(pair.variants, line):
-        yield Problem("variants_exclude", "variants", line)
+        yield Problem("variants_exclude", "variants", (line,))
     if typed and pair.type != "preferences" and pair.intent and texts != (folded(pair.intent.text),):
         yield Problem("variants_other", "variants")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlparse
 
 import pytest
@@ -217,8 +218,19 @@ async def test_types_that_were_passed_over_are_named_in_the_pages_language(
     await visit.begin()
     draft = draft_of(log[1], visit.episode)
     (said,) = (await visit.check(**pair_fields(draft) | {"type": "preferences"}))["problems"]["passed_over"]
-    assert "安全, 常识" in said["text"] or "常识" in said["text"]
-    assert "common" not in said["text"]
+    assert "安全、常识" in said["text"]
+
+
+async def test_what_is_odd_in_an_intent_is_told_in_the_pages_language(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator", language="zh")
+    await visit.begin()
+    fields = pair_fields(draft_of(log[1], visit.episode)) | {"intent": "--wok, cup||jar, milk|-lid"}
+    told = [one["text"] for one in (await visit.check(**fields))["problems"]["intent"]]
+    odd = [
+        one for one in told for form in ("--wok", "cup||jar", "milk|-lid") if one.startswith(f"“{form}”：")
+    ]
+    assert len(odd) == 3
+    assert not [one for one in odd if re.search("hyphen|alternative|read", one)]
 
 
 async def test_a_text_that_is_too_long_is_told_before_it_is_sent(actions: Actions, log: Log) -> None:

@@ -30,9 +30,7 @@ Move = dict[str, Any]
 
 
 def found(draft: Draft, move: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [
-        (code, field, detail) for code, field, detail in check_pair_form(draft, read_pair_form(draft, move))
-    ]
+    return [(one.code, one.field, one.detail) for one in check_pair_form(draft, read_pair_form(draft, move))]
 
 
 def test_a_good_form_has_no_problems(draft: Draft, form: PairForm) -> None:
@@ -92,10 +90,12 @@ def test_built_in_pairs_keep_the_rules(pair: Any) -> None:
         ({"intent": "oat milk, wok"}, ("not_realised", "intent", "Pour oat milk into the tall glass.")),
         ({"intent": "oat milk"}, ("gives_away", "ambiguous_plan", "")),
         ({"intent": ","}, ("intent_malformed", "intent", ",")),
+        ({"intent": "--wok, tall glass"}, ("several_hyphens", "intent", "--wok")),
         (
-            {"intent": "--wok, tall glass"},
-            ("intent_form", "intent", "'--wok': several leading hyphens are read as one"),
+            {"variants": ["tall glass||mug", "small glass"]},
+            ("empty_alternative", "variants", "tall glass||mug"),
         ),
+        ({"intent": "tall glass|-wok"}, ("inner_hyphen", "intent", "tall glass|-wok")),
         ({"variants": ["oat milk, tall glass"]}, ("variants_few", "variants", "")),
         (
             {"variants": ["small glass", "beer glass"]},
@@ -127,7 +127,7 @@ def test_an_object_by_its_last_word_is_there(draft: Draft, move: Move) -> None:
 def test_names_of_the_data_can_be_given(draft: Draft, move: Move) -> None:
     clear = "Kitchen Robot, please pour some oat milk from the gizmo into the tall glass."
     form = read_pair_form(draft, move | {"clear": clear})
-    missing = Problem("object_missing", "clear", "gizmo")
+    missing = Problem("object_missing", "clear", ("gizmo",))
     assert missing not in check_pair_form(draft, form)
     assert missing in check_pair_form(draft, form, words=["gizmo"])
 
@@ -173,7 +173,7 @@ def test_an_unfinished_form_can_be_checked(draft: Draft, move: Move) -> None:
     assert {"no_type", "not_one", "empty"} <= empty
     assert not empty & {"passed_over", "variants_few", "shortlist_empty"}
     assert check_fields(draft, move) == ()
-    assert ("step_outside", "step", "3, 3") in check_fields(draft, move | {"step": -1})
+    assert Problem("step_outside", "step", ("3", "3")) in check_fields(draft, move | {"step": -1})
     assert check_fields(draft, {"delete": "Absurd."}) == ()
 
 
@@ -191,7 +191,7 @@ def test_only_errors_refuse(draft: Draft, move: Move) -> None:
 def test_sentences_are_in_both_languages_and_need_no_detail_but_one() -> None:
     for code, row in problem_table().items():
         assert row["level"] in ("error", "warning")
-        sentences = [Problem(code, "field", "DETAIL").sentence(language) for language in ("en", "zh")]
+        sentences = [Problem(code, "field", ("DETAIL",)).sentence(language) for language in ("en", "zh")]
         assert len(set(sentences)) == 2
         assert len({"DETAIL" in one for one in sentences}) == 1
         assert "{" not in "".join(sentences)
