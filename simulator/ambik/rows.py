@@ -85,7 +85,7 @@ def scenario_record(scenario: Scenario) -> dict[str, Any]:
 
 
 def read_scenario_record(row: Row) -> Scenario:
-    """A scenario out of an object.
+    """A scenario out of an object; one of which a file tells the number alone has empty texts.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -93,11 +93,11 @@ def read_scenario_record(row: Row) -> Scenario:
     return Scenario(
         id=row.key("id"),
         objects=_texts(row, "objects"),
-        scene=row.text("scene"),
-        task=row.text("task"),
+        scene=row.text("scene", empty=True),
+        task=row.text("task", empty=True),
         intended=_texts(row, "intended"),
-        location=row.text("location"),
-        type=row.text("type").removesuffix("_task"),
+        location=row.text("location", empty=True),
+        type=row.text("type", empty=True).removesuffix("_task"),
         intent=_intent(row),
         part=None if row.get("part") is None else row.one_of("part", PARTS),
     )

@@ -55,7 +55,7 @@ def is_right(item: DecideItem, action: str) -> bool | None:
     if not action:
         return None
     if not isinstance(item, PairItem):
-        return fits(item.scenario, action)
+        return fits(item.scenario, action) if item.scenario.intended else None
     intent = item.pair.intent
     return None if intent is None or intent.malformed else realises(intent, action)
 

@@ -39,7 +39,7 @@ from simulator.jsonlines import Read, Row
 ROBOTS: Final = (*METHODS, "offline", "person")
 _HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options")
 _CERTAINTIES: Final = ("certain", "uncertain", "invalid")
-_OTHERS: Final = ("user", "annotator")
+OTHERS: Final = ("user", "annotator")
 """Seats of the lines of a log that are no decisions: people's answers and forms."""
 
 
@@ -93,9 +93,9 @@ class _Reader:
     numbers: Any = field(default_factory=count)
 
     def __call__(self, row: Row) -> DecisionLine | _Passed:
-        if row.get("seat") in _OTHERS:
+        if row.get("seat") in OTHERS:
             return _Passed(f"other {next(self.numbers)}")
-        return _line(row, self.file)
+        return decision_line(row, self.file)
 
 
 def is_decision(row: Mapping[str, Any]) -> bool:
@@ -148,7 +148,12 @@ def _with_item(
     return replace(line, decision=replace(line.decision, item=item), known=True)
 
 
-def _line(row: Row, file: Path) -> DecisionLine:
+def decision_line(row: Row, file: Path) -> DecisionLine:
+    """A line of `file`, which names its run where it does not say one.
+
+    Raises:
+        FieldError: names the field that is missing or wrong.
+    """
     method = row.one_of("method", ROBOTS)
     item, known = _item(row)
     run = _text(row, "run_id") or file.stem

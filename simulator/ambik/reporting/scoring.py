@@ -168,17 +168,26 @@ def _decisions(held: Held, calibration: Sequence[Path], data: str | None, scored
             raise InputError(f"--calibration {file}: no row of it can be read")
         scored.faults += [one for one in read.faults if one not in scored.faults]
         others += read.rows
-    pairs, scenarios = _texts([*lines, *others], held, data)
+    pairs, scenarios = texts_of([*lines, *others], held, data)
     # A file may be named both ways: then it holds calibration rows alone.
     taken = {one.key for one in others}
     tests = [one for one in lines if one.key not in taken]
     scored.found = from_lines(with_items(tests, pairs, scenarios), with_items(others, pairs, scenarios))
 
 
-def _texts(
+def texts_of(
     lines: Sequence[DecisionLine], held: Held, data: str | None
 ) -> tuple[Mapping[str, Pair], Mapping[str, Scenario]]:
-    """Pairs and scenarios by id, as far as lines lack them."""
+    """Pairs and scenarios by id, as far as lines lack them.
+
+    Args:
+        lines: of decisions.
+        held: the files beside them, by kind.
+        data: a name or a path; None: of those files, the data that the lines name, or those registered.
+
+    Raises:
+        InputError: if `data` do not exist.
+    """
     lacking = [one.decision.item for one in lines if not one.known]
     pairs: dict[str, Pair] = {}
     scenarios: dict[str, Scenario] = {}

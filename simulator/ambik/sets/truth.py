@@ -88,6 +88,8 @@ def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str]
         if not intents:
             return None
         right = [key for key, text in actions.items() if acceptable(intents, text)]
+    elif not item.scenario.intended:
+        return None
     else:
         right = [key for key, text in actions.items() if fits(item.scenario, text)]
     return frozenset(right or (key for key, text in of.items() if is_not_listed(text)))

@@ -195,3 +195,9 @@ def test_what_need_not_be_there_may_be_missing() -> None:
 def test_records_say_all_there_is_to_say() -> None:
     for one, record in ((PAIR, pair_record), (SCENARIO, scenario_record), (DRAFT, draft_record)):
         assert len(record(one)) == len(type(one).__dataclass_fields__)  # type: ignore[operator]
+
+
+def test_a_scenario_of_which_the_number_alone_is_known_comes_back() -> None:
+    bare = Scenario(id="7", objects=(), scene="", task="", intended=(), location="", type="")
+    item = ScenarioItem(scenario=bare, part="calibration")
+    assert item_from_row(item_row(item)) == item

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,15 @@ def test_if_nothing_fits_the_option_not_listed_is_right(
     assert acceptable_options(make_decision(scenario=scenario, options=options), DEFAULT) == {"B"}
     fitting = options | {"D": "pick up the pear"}
     assert acceptable_options(make_decision(scenario=scenario, options=fitting), DEFAULT) == {"D"}
+
+
+def test_a_scenario_that_does_not_say_what_is_wanted_tells_of_no_option_that_it_is_wrong(
+    make_decision: MakeDecision, make_scenario: Callable[..., Scenario]
+) -> None:
+    options = {"A": "pick up the plum", "B": "an option not listed here"}
+    unknown = make_decision(scenario=make_scenario(intended=()), options=options)
+    assert acceptable_options(unknown, DEFAULT) is None
+    assert acceptable_options(replace(unknown, right=("A",)), DEFAULT) == {"A"}
 
 
 def test_the_rule_in_words_finds_what_the_published_run_calls_right(
