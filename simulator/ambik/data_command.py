@@ -18,7 +18,7 @@ from simulator.ambik.files.checking import KIND as KIND
 from simulator.ambik.files.checking import check_files as check_files
 from simulator.ambik.files.checking import find_files as find_files
 from simulator.ambik.files.jsonlist import is_lines, read_entries
-from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
+from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of, is_csv
 from simulator.ambik.files.table import read_table
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.rows import BENCHMARK as BENCHMARK
@@ -148,7 +148,7 @@ def _good_rows(files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path]
 
 def _without(copy: Path, first: Collection[int]) -> bool:
     """Leave rows out of a file, named by their first lines; whether any is left."""
-    if copy.suffix.lower() == ".csv":
+    if is_csv(copy):
         spans = read_table(copy).spans
         without_lines(copy, {line for one in first for line in range(one, spans.get(one, one) + 1)})
         return len(spans.keys() - set(first)) > 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.kinds import PAIRS, files_of
+from simulator.ambik.files.kinds import PAIRS, files_of, is_csv
 from simulator.ambik.files.merging import merge
 from simulator.ambik.files.pairs import PairsFile, looks_like_pairs, read_pairs_file
 from simulator.ambik.files.table import header_of
@@ -51,4 +51,4 @@ def check_files(files: Sequence[Path], *, one_set: bool = False) -> tuple[Fault,
 
 
 def _looks_like_pairs(path: Path) -> bool:
-    return path.suffix.lower() == ".csv" and looks_like_pairs(header_of(path))
+    return is_csv(path) and looks_like_pairs(header_of(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -31,7 +32,7 @@ class Entry(NamedTuple):
 
 
 def read_entries(path: str | Path) -> tuple[Entry, ...]:
-    """The records of a file: by its suffix JSON lines, or a JSON list.
+    """The records of a file: JSON lines, or a JSON list.
 
     Of a list that breaks off or cannot be read on, the records before that are kept, and the last entry tells
     where it is.
@@ -52,13 +53,34 @@ def read_entries(path: str | Path) -> tuple[Entry, ...]:
         raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
     place = _skip(text, 0)
     if text[place : place + 1] != "[":
-        raise InputError(f"{path}: is not a JSON list: it does not begin with [")
+        raise InputError(
+            f"{path}: is not a JSON list: it does not begin with [; records belong in a list, or one in each "
+            "line of a file that ends in .jsonl"
+        )
     return tuple(_entries(text, _skip(text, place + 1)))
 
 
 def is_lines(path: str | Path) -> bool:
-    """Whether a file has a record in each line."""
-    return Path(path).suffix.lower() == ".jsonl"
+    """Whether a file has a record in each line, whatever its suffix; a list of records begins with [.
+
+    A file that ends in ``.json`` and is one object alone is neither.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            lines = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in file)
+            first, second = islice(chain(filter(None, lines), (b"", b"")), 2)
+    except OSError:
+        return Path(path).suffix.lower() == ".jsonl"
+    if Path(path).suffix.lower() == ".jsonl":
+        return not first.startswith(b"[")
+    return bool(second) and _is_object(first)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_records(

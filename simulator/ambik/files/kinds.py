@@ -72,9 +72,14 @@ KINDS: Final[tuple[Kind, ...]] = (PAIRS, KNOWNO, LOGPROBS, METRIC_CASES, RESULT_
 """A file is of the first that fits."""
 
 
+def is_csv(path: Path) -> bool:
+    """Whether a file is a table of cells by its name."""
+    return path.suffix.lower() in (".csv", ".tsv")
+
+
 def kind_of(path: Path) -> Kind | None:
     """What a file is; None if it is none of AmbiK's, or cannot be read."""
-    if path.suffix.lower() == ".csv":
+    if is_csv(path):
         header = header_of(path)
         return next((kind for kind in KINDS if kind.columns is not None and kind.columns(header)), None)
     if path.suffix.lower() not in (".json", ".jsonl"):
@@ -113,6 +118,7 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
     if text.startswith("["):
         yield from _elements(text)
         return
+    yield from _enclosed(text)
     for line in text.split("\n"):
         try:
             value = json.loads(line)
@@ -120,6 +126,20 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
             continue
         if isinstance(value, dict):
             yield value
+
+
+def _enclosed(text: str) -> Iterator[Mapping[str, Any]]:
+    """The objects in one object that is the whole file: such a file is none, but can be told what to be."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(whole, dict) and "\n" in text:
+        yield whole
+    values = whole.values() if isinstance(whole, dict) else ()
+    for value in values:
+        within = value if isinstance(value, list) else [value]
+        yield from (one for one in within if isinstance(one, dict))
 
 
 def _elements(text: str) -> Iterator[Mapping[str, Any]]:

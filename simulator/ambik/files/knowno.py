@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import Record, read_key, read_list, read_table
+from simulator.ambik.files.table import Record, read_key, read_list, read_table, spelled
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.terms import Part
@@ -69,7 +69,7 @@ def _scenario(row: Row, part: Part | None) -> Scenario:
         if not row.get(name):
             raise row.wrong(name, "is empty")
     written = row.text("ambiguity_type")
-    kind = written.removesuffix("_task")
+    kind = spelled(written).removesuffix("_task")
     if kind not in TYPES:
         raise row.wrong(
             "ambiguity_type", f"is {written!r}, not one of {', '.join(TYPES)} (with _task or not)"

@@ -9,7 +9,7 @@ from typing import Final
 
 from simulator.ambik.files.oddities import row_oddities
 from simulator.ambik.files.pairs import COLUMNS, PairsFile
-from simulator.ambik.files.table import Record
+from simulator.ambik.files.table import Record, clean, says_nothing
 from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, seen
 from simulator.ambik.pairs import Pair
 from trees.faults import Fault
@@ -19,9 +19,12 @@ TITLES_OF: Final[Mapping[str, str]] = {
     "no_ids": "no column of ids",
     "no_column": "columns that are not there",
     "empty": "empty cells",
+    "word_for_empty": "cells with a word for an empty one (nan, None, …), read as empty",
+    "type_form": "types in another spelling",
     "indirect_missing": "clear tasks without another wording",
     "no_break": "no-break spaces, read as blanks",
     "look_alike": "Cyrillic letters that look Latin",
+    "full_width": "full-width signs, which divide nothing",
     "repeated": "an object twice in a list",
     "shortlist_missing": "preferences without a shortlist",
     "shortlist_type": "a shortlist where the type is not preferences",
@@ -49,7 +52,7 @@ _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
 _Rows = tuple[tuple[Pair, Record], ...]
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
 # Told once for all rows of a file.
-_SHARED: Final = ("indirect_missing", "new_pairs", "take_missing")
+_SHARED: Final = ("indirect_missing", "new_pairs", "take_missing", "word_for_empty", "type_form")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +165,15 @@ def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
     )
     if without:
         yield "indirect_missing", "unambiguous_indirect: is empty", without
+    worded = tuple((pair, record) for pair, record in rows if _words_for_empty(record))
+    if worded:
+        named = ", ".join(sorted({name for _, record in worded for name in _words_for_empty(record)}))
+        yield "word_for_empty", f"{named}: a word for an empty cell is read as one", worded
+    spelled = tuple((pair, record) for pair, record in rows if record.text("ambiguity_type") != pair.type)
+    if spelled:
+        pair, record = spelled[0]
+        written = record.text("ambiguity_type")
+        yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}", spelled
     new = tuple((pair, record) for pair, record in rows if is_new(pair, record))
     if new:
         message = (
@@ -176,6 +188,11 @@ def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
     without = tuple((pair, record) for pair, record in rows if part_of(pair) == "test")
     if without and len(without) < len(rows):
         yield "take_missing", "take_amb: is empty where other rows have it; read as a test", without
+
+
+def _words_for_empty(record: Record) -> list[str]:
+    """Columns whose cell is a word for an empty one."""
+    return [name for name, text in record.cells.items() if name in COLUMNS and says_nothing(clean(text))]
 
 
 def _of_which(held: _Rows) -> str:

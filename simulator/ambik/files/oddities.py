@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from simulator.ambik.files.pairs import is_numbered
@@ -30,6 +30,13 @@ _LOOK_ALIKE: Final = dict(
 _GROUPED: Final = ("step_equal", "plans_equal", "shortlist_missing")
 """Told once for all pairs of the kind that was added in 2025, not row by row."""
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
+_DIVIDED: Final[Mapping[str, str]] = {
+    "environment_short": "\uff0c\u3001\uff1b",
+    "amb_shortlist": "\uff0c\u3001\uff1b",
+    "user_intent": "\uff0c\u3001\uff1b\uff5c\uff0d\u2212\u2013\u2014",
+    "variants": "\uff0c\u3001\uff1b\uff5c\uff0d\u2212\u2013\u2014",
+}
+"""Columns with signs that divide or negate -> signs that are taken for these and are others."""
 _SEVERAL_STEPS: Final = re.compile(r"(?<![0-9])[2-9][.)]\s+[^\W\d_]")
 _CROWDED_COMMA: Final = re.compile(r",\S")
 
@@ -55,6 +62,12 @@ def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
         spaces = sum(text.count(space) for space in NO_BREAK)
         if spaces:
             yield "no_break", f"{column}: {spaces} no-break space{'s' * (spaces > 1)}, read as blanks"
+        signs = [sign for sign in dict.fromkeys(text) if sign in _DIVIDED.get(column, "")]
+        if signs:
+            yield (
+                "full_width",
+                f"{column}: {' '.join(signs)} divide or negate nothing; the signs that do are , | -",
+            )
         found = [letter for letter in dict.fromkeys(text) if letter in _LOOK_ALIKE]
         if found:
             told = ", ".join(f"U+{ord(letter):04X} for {_LOOK_ALIKE[letter]}" for letter in found)

@@ -11,10 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import Record, Table, read_key, read_list, read_table, read_whole
+from simulator.ambik.files.table import (
+    Record,
+    Table,
+    read_key,
+    read_list,
+    read_table,
+    read_whole,
+    spelled,
+)
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.pairs import Pair
-from simulator.ambik.terms import AMBIGUITIES
+from simulator.ambik.terms import AMBIGUITIES, Ambiguity
 from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.whole import write_whole
@@ -42,9 +50,8 @@ COLUMNS: Final = (
 )
 """All columns, in the order in which the published files have them."""
 _OWN: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
-_SEPARATORS: Final = re.compile(r"[;\t]")
 # A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
-_NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)](?:\s+|(?=[^\W\d_]))")
+_NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)\uff0e\uff09](?:\s+|(?=[^\W\d_]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +88,8 @@ def is_pairs(header: Iterable[str]) -> bool:
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
-    """Whether columns are at least some of those that no other file has, or would be with commas between."""
-    names = [name for cell in header for name in _SEPARATORS.split(cell)]
-    return any(OLD_NAMES.get(name, name) in _OWN for name in names)
+    """Whether columns are at least some of those that no other file has."""
+    return any(OLD_NAMES.get(name, name) in _OWN for name in header)
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:
@@ -96,8 +102,6 @@ def read_pairs_file(path: str | Path) -> PairsFile:
     """
     table = read_table(path, OLD_NAMES)
     missing = [name for name in NEEDED if name not in table.columns]
-    if missing and len(table.columns) == 1 and _SEPARATORS.search(table.columns[0]):
-        raise InputError(f"{path}: has no commas between its columns; save it as CSV with commas")
     if missing:
         raise InputError(
             f"{path}: no column {', '.join(missing)}; the columns are {', '.join(table.columns) or 'none'}"
@@ -155,7 +159,7 @@ def read_pair(row: Row, id: str) -> Pair:
         clear=row.text("unambiguous_direct"),
         indirect=row.get("unambiguous_indirect", ""),
         ambiguous=row.text("ambiguous_task"),
-        type=row.one_of("ambiguity_type", AMBIGUITIES),
+        type=_type(row),
         shortlist=read_list(row, "amb_shortlist"),
         question=row.get("question", ""),
         answer=row.get("answer", ""),
@@ -166,6 +170,13 @@ def read_pair(row: Row, id: str) -> Pair:
         variants=parse_variants(row.get("variants", "")),
         take_ambiguous=None if taken is None else bool(taken),
     )
+
+
+def _type(row: Row) -> Ambiguity:
+    """The type, whatever its letter case and what stands between its words."""
+    written = spelled(row.text("ambiguity_type"))
+    known = next((one for one in AMBIGUITIES if one == written), None)
+    return known or row.one_of("ambiguity_type", AMBIGUITIES)
 
 
 def steps(plan: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Row
@@ -16,6 +16,16 @@ from trees.faults import Fault
 T = TypeVar("T")
 NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
+SEPARATORS: Final = ",;\t"
+"""What may stand between columns: spreadsheets write what their country's settings say."""
+ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")
+"""Words that programs write into a cell that is empty, in small letters; a cell that is one of them is."""
+_LONGEST: Final = max(map(len, ABSENT))
+_BETWEEN: Final = re.compile(r"[\s_-]+")
+_HEAD: Final = 1 << 16
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+# Excel's hint in a first line of its own.
+_HINT: Final = re.compile(r'"?sep=(?P<separator>[,;\t])"?\s*', re.I)
 # What bytes that are no UTF-8 are decoded to.
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WHOLE: Final = re.compile(r"(-?[0-9]+)(?:\.0*)?")
@@ -38,8 +48,9 @@ class Record:
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """A cell, cleaned; empty if it is, or if there is no such column."""
-        return clean(self.cells.get(column, ""))
+        """A cell, cleaned; empty if it is, if it says so in a word, or if there is no such column."""
+        text = clean(self.cells.get(column, ""))
+        return "" if says_nothing(text) else text
 
     def row(self) -> Row:
         """The cleaned cells, to be read field by field; a cell that is empty is a missing one."""
@@ -84,17 +95,35 @@ def clean(text: str) -> str:
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 
+def says_nothing(text: str) -> bool:
+    """Whether a cleaned cell holds nothing but a word for an empty one (`ABSENT`)."""
+    return len(text) <= _LONGEST and text.casefold() in ABSENT
+
+
+def spelled(name: str) -> str:
+    """A name out of a list of names: in small letters, with ``_`` between its words."""
+    return _BETWEEN.sub("_", name.strip().casefold())
+
+
 def header_of(path: str | Path) -> tuple[str, ...]:
     """The names of a file's columns as written; empty if it cannot be read or has none."""
     try:
-        with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            return tuple(name.strip() for name in next(csv.reader(file), []))
-    except (OSError, csv.Error):
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
         return ()
+    text = head.decode("utf-16" if head.startswith(_UTF16) else "utf-8-sig", "replace")
+    try:
+        names = next((row for row in _reader(_split(text), strict=False) if row), [])
+    except csv.Error:
+        return ()
+    return tuple(name.strip() for name in names)
 
 
 def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Table:
-    """Read a CSV file: comma, double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
+    """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
+
+    Commas stand between the columns, or semicolons or tabs, where the header has more of those.
 
     Args:
         path: the file.
@@ -103,9 +132,7 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
     Raises:
         InputError: if the file cannot be read, or a column stands there twice.
     """
-    lines = _lines(Path(path))
-    # Not the file itself: csv would count a lone carriage return in a cell as a line.
-    reader = csv.reader(lines, strict=True)
+    reader = _reader(_lines(Path(path)), strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
     renamed: dict[str, str] = {}
@@ -139,7 +166,8 @@ def read_table(path: str | Path, names: Mapping[str, str] | None = None) -> Tabl
         found = {name: cells[place] for name, place in columns.items()}
         foreign = _not_utf8(found)
         if foreign:
-            faults.append(Fault(str(path), "", line, "format", f"{foreign} is not UTF-8"))
+            message = f"{foreign} is not UTF-8; save the file as CSV UTF-8"
+            faults.append(Fault(str(path), "", line, "format", message))
             continue
         records.append(Record(number, line, reader.line_num, found))
     if not records and not faults:
@@ -188,10 +216,28 @@ def _lines(path: Path) -> list[str]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    if content.startswith(_UTF16):
+        raise InputError(f"{path}: is UTF-16, not UTF-8; save it as CSV UTF-8")
+    return _split(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
+
+
+def _split(text: str) -> list[str]:
+    """The lines of a text, each with its end."""
     # A file in which lines end with carriage returns alone.
     text = text if "\n" in text else text.replace("\r", "\n")
     return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _reader(lines: list[str], *, strict: bool) -> Any:
+    """Reads lines by what stands between their columns.
+
+    Lines, not a file: csv would count a lone carriage return in a cell as a line.
+    """
+    hint = _HINT.fullmatch(lines[0]) if lines else None
+    if hint is not None:
+        return csv.reader(["\n", *lines[1:]], delimiter=hint["separator"], strict=strict)
+    header = next((line for line in lines if line.strip()), "")
+    return csv.reader(lines, delimiter=max(SEPARATORS, key=header.count), strict=strict)
 
 
 def _columns(

@@ -39,7 +39,7 @@ from simulator.ambik.rows import BENCHMARK
 from simulator.errors import InputError
 from trees.faults import Fault
 
-_SUFFIXES: Final = (".csv", ".json", ".jsonl")
+_SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
 
 
 @dataclass(slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import zipfile
 from collections.abc import Callable
@@ -15,7 +17,6 @@ from hypothesis import strategies as st
 from simulator import datasets
 from simulator.ambik.data import load_logprobs, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.data_command import BENCHMARK, add_ambik, check_files, find_files, register
-from simulator.ambik.files.pairs import COLUMNS
 from simulator.errors import InputError
 
 Cells = dict[str, str]
@@ -64,15 +65,37 @@ def test_files_of_other_rooms_are_left_to_them(row: NewRow, write: WriteCsv, tmp
         assert find_files(path) == (path,)
 
 
-def test_a_file_with_other_signs_between_its_columns_says_what_to_do(row: NewRow, write: WriteCsv) -> None:
-    for sign in (";", "\t"):
-        path = write("a.csv", row(variants="", plan_for_clear_task="Warm.", plan_for_amb_task="Warm."))
-        path.write_text(sign.join(COLUMNS) + "\n" + sign.join("x" * len(COLUMNS)) + "\n", encoding="utf-8")
-        assert find_files(path) == (path,)
-        (fault,) = check_files([path])
-        assert fault.message == "has no commas between its columns; save it as CSV with commas"
-        with pytest.raises(InputError, match="save it as CSV with commas"):
-            load_pairs(path)
+@pytest.mark.parametrize("sign", [";", "\t"])
+@pytest.mark.parametrize("hint", [False, True])
+def test_a_file_that_a_spreadsheet_saved_is_read(row: NewRow, write: WriteCsv, sign: str, hint: bool) -> None:
+    path = write("a.csv", row(), row(id="8", take_amb="0"), end="\r\n")
+    with path.open(encoding="utf-8", newline="") as file:
+        cells = list(csv.reader(file))
+    whole = load_pairs(path)
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=sign).writerows(cells)
+    first = f"sep={sign}\r\n" if hint else ""
+    path.write_bytes(b"\xef\xbb\xbf" + f"{first}{out.getvalue()}".encode())
+    assert find_files(path.parent) == (path,) and check_files([path])[0].line == 2 + hint
+    assert load_pairs(path) == whole
+    scenarios = write("knowno.csv", SCENARIO, columns=KNOWNO)
+    scenarios.write_text(sign.join(KNOWNO) + "\n" + sign.join(SCENARIO.values()) + "\n", encoding="utf-8")
+    assert [one.id for one in load_scenarios(scenarios)] == [SCENARIO["id"]]
+
+
+def test_a_file_in_another_encoding_says_how_to_save_it(row: NewRow, write: WriteCsv) -> None:
+    path = write("a.csv", row())
+    path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
+    assert find_files(path.parent) == (path,)
+    (fault,) = check_files([path])
+    assert fault.message == "is UTF-16, not UTF-8; save it as CSV UTF-8"
+
+
+def test_tables_with_tabs_go_by_their_suffix_too(row: NewRow, write: WriteCsv) -> None:
+    path = write("a.tsv", row())
+    assert find_files(path.parent) == (path,)
+    add_ambik(path.parent, "mine", False)
+    assert [pair.id for pair in load_pairs("mine")] == ["7"]
 
 
 def test_faults_and_oddities_are_told_with_their_places(row: NewRow, write: WriteCsv) -> None:

@@ -180,6 +180,27 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
         read_entries(path)
 
 
+def test_lines_and_lists_are_told_by_what_they_begin_with(tmp_path: Path) -> None:
+    lines = "\n" + json.dumps(RECORD) + "\n" + json.dumps({**RECORD, "item": 1}) + "\n"
+    for name, text in (("a.json", lines), ("b.jsonl", json.dumps([RECORD, {**RECORD, "item": 1}], indent=1))):
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+        kind = kind_of(tmp_path / name)
+        assert kind is not None and kind.name == "logprobs"
+        assert [one.item for one in read_logprobs(tmp_path / name).rows] == ["0", "1"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("held", [{"records": [RECORD]}, {"0": RECORD, "1": RECORD}])
+def test_records_within_an_object_are_told_to_belong_in_a_list(
+    tmp_path: Path, held: dict[str, Any], indent: int | None
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(held, indent=indent), encoding="utf-8")
+    assert list(files_of(tmp_path)) == [path]
+    (fault,) = check_files([path])
+    assert fault.message.startswith("is not a JSON list: it does not begin with [; records belong in a list")
+
+
 @pytest.mark.parametrize(
     ("text", "kept", "line", "problem"),
     [

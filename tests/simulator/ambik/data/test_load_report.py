@@ -51,6 +51,26 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
             "answer: Cyrillic letters that look Latin (U+0435 for e, U+0430 for a); nothing will match them",
         ),
         (
+            {"answer": "NaN", "variants": "None"},
+            "word_for_empty",
+            "answer, variants: a word for an empty cell is read as one",
+        ),
+        (
+            {"ambiguity_type": "Preferences"},
+            "type_form",
+            "ambiguity_type: 'Preferences' is read as preferences",
+        ),
+        (
+            {"user_intent": "red mug\uff0c\uff0dblue mug"},
+            "full_width",
+            "user_intent: \uff0c \uff0d divide or negate nothing; the signs that do are , | -",
+        ),
+        (
+            {"amb_shortlist": "red mug\u3001blue mug"},
+            "full_width",
+            "amb_shortlist: \u3001 divide or negate nothing; the signs that do are , | -",
+        ),
+        (
             {"environment_short": "red mug, cocoa, blue mug, cocoa"},
             "repeated",
             "environment_short: cocoa twice",

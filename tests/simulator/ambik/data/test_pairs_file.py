@@ -60,6 +60,29 @@ def test_empty_cells_are_missing(row: NewRow, write: WriteCsv) -> None:
     assert (pair.variants, pair.take_ambiguous) == ((), None)
 
 
+@pytest.mark.parametrize("word", ["nan", "NaN", "<NA>", "#N/A", "NULL", "None"])
+def test_a_word_for_an_empty_cell_is_an_empty_cell(row: NewRow, write: WriteCsv, word: str) -> None:
+    empty = ("question", "amb_shortlist", "end_of_ambiguity", "user_intent", "variants", "take_amb")
+    worded = write("a.csv", row(**dict.fromkeys(empty, word)))
+    blank = write("b.csv", row(**dict.fromkeys(empty, "")))
+    assert read_pairs_file(worded).pairs == read_pairs_file(blank).pairs
+    assert faults(write("c.csv", row(ambiguous_task=word))) == [(2, "7", "ambiguous_task is empty")]
+    # It is a word of a longer cell too, where it is one like any other.
+    (pair,) = read_pairs_file(write("d.csv", row(amb_shortlist="nan, naan"))).pairs
+    assert pair.shortlist == ("nan", "naan")
+
+
+@pytest.mark.parametrize(
+    "written", ["Common_Sense_Knowledge", "common sense knowledge", "COMMON-SENSE KNOWLEDGE"]
+)
+def test_a_type_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, written: str) -> None:
+    (pair,) = read_pairs_file(write("a.csv", row(ambiguity_type=written))).pairs
+    assert pair.type == "common_sense_knowledge"
+    assert faults(write("b.csv", row(ambiguity_type="Taste"))) == [
+        (2, "7", 'ambiguity_type is "Taste", not one of preferences, common_sense_knowledge, safety')
+    ]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("head", [b"", b"\xef\xbb\xbf"])
 def test_line_ends_byte_order_marks_and_blanks_do_not_matter(
@@ -158,7 +181,7 @@ def test_bytes_that_are_no_utf8_are_a_fault_of_their_row(row: NewRow, write: Wri
     path = write("a.csv", row(id="1", answer="caf\u00e9"), row(id="2"))
     path.write_bytes(path.read_bytes().replace("\u00e9".encode(), b"\xe9"))
     assert [pair.id for pair in read_pairs_file(path).pairs] == ["2"]
-    assert faults(path) == [(2, "", "answer is not UTF-8")]
+    assert faults(path) == [(2, "", "answer is not UTF-8; save the file as CSV UTF-8")]
 
 
 def test_files_that_cannot_be_read_at_all_say_why(row: NewRow, write: WriteCsv, tmp_path: Path) -> None:
