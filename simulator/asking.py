@@ -17,12 +17,12 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator.errors import InputError
+from simulator.runner.logged import ENDED
 from simulator.runner.rooms import load_part
 from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, wilson
 
 BENCHMARKS: Final = ("clarq", "handmethat", "ambik")
 """The rooms that have an `asking.py`, in the order of tables."""
-ENDED: Final = ("completed", "truncated")
 PERSON: Final = "person"
 K = TypeVar("K", bound=Hashable)
 

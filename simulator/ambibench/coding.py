@@ -26,6 +26,7 @@ from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.errors import InputError
+from simulator.runner.logged import played_to_end, required_run
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, bootstrap, cohen_kappa
 
@@ -35,7 +36,6 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 KIND: Final = "ambibench.category"
 RATERS: Final = 2
 RESAMPLES: Final = 1000
-_ENDED: Final = ("completed", "truncated")
 
 Codes = Mapping[str, Mapping[str, Category]]
 """Episode -> rater -> category, raters in the order in which they first sorted it."""
@@ -242,17 +242,13 @@ def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
 
 
 def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
-    if (benchmark := reader.run(run_id).benchmark) != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {benchmark}, not of {BENCHMARK}.")
+    required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    endings = reader.endings(run_id)
     found = {}
-    for played in reader.turns_of_run(run_id):
-        item, ending = items[played.episode.item_hash], endings.get(played.episode.id)
+    for played in played_to_end(reader, run_id):
+        item = items[played.episode.item_hash]
         texts = [turn.text for turn in played.turns if turn.payload.get("kind") == "text"]
-        if not isinstance(item, Prompt) or item.setting != "verbalise" or not texts:
-            continue
-        if ending is not None and ending.status in _ENDED:
+        if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
             found[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
     if not found:
         raise InputError(f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.")

@@ -5,13 +5,11 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from logs import LogReader
 from simulator.ambibench.coding import KIND, Agreement, agreement
@@ -22,6 +20,8 @@ from simulator.ambibench.reporting.results import Results, results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import print_tables
 from simulator.ambibench.reporting.trial_log import read_trials, trials_of_runs
+from simulator.runner.logged import endings_of_runs
+from simulator.runner.telling import print_endings
 
 __all__ = ["Report", "print_report", "report", "summary"]
 
@@ -73,7 +73,7 @@ def report(
     names = tuple(dict.fromkeys(runs))
     logged = () if reader is None else trials_of_runs(reader, names, mode, tie)
     given = tuple(scored(one, mode, tie) for path in files for one in read_trials(path))
-    statuses, failures = ({}, {}) if reader is None else _endings(reader, names)
+    statuses, failures = ({}, {}) if reader is None else endings_of_runs(reader, names)
     judgments = (
         [] if reader is None else [one for run in names for one in reader.judgments(run_id=run, kind=KIND)]
     )
@@ -94,23 +94,5 @@ def summary(found: Results) -> Means:
 
 def print_report(console: Console, found: Report) -> None:
     """Statuses, and the tables of each setting."""
-    statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.statuses.items()))
-    console.print(f"\n[bold]{' '.join(found.runs)}[/bold]  {statuses or f'{len(found.trials)} trials'}")
-    for reason, count in found.failures.items():
-        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
-    if found.failures:
-        console.print("What failed is not scored; the same command plays it again.")
+    print_endings(console, found.runs, found.statuses, found.failures, f"{len(found.trials)} trials")
     print_tables(console, tables(found.results, found.agreements))
-
-
-def _endings(reader: LogReader, runs: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    statuses: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    for run in runs:
-        endings = reader.endings(run)
-        for episode in reader.episodes(run, latest=True):
-            ending = endings.get(episode.id)
-            statuses[ending.status if ending else "open"] += 1
-            if ending and ending.status == "failed":
-                failures[ending.message or "no reason is logged"] += 1
-    return dict(statuses), dict(failures.most_common())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +9,6 @@ from typing import Any, Final
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from logs import LogReader
 from logs.query import ModelUsage
@@ -18,10 +16,10 @@ from logs.rows import Score
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.rows import BENCHMARK
-from simulator.errors import InputError
+from simulator.runner.logged import ENDED, counting_episodes, endings_of, played_to_end, required_run
+from simulator.runner.telling import print_not_scored, print_usage
 from simulator.stats import Interval, cluster_bootstrap
 
-ENDED: Final = ("completed", "truncated")
 METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
 _RESAMPLES: Final = 1000  # spec 7.4
 
@@ -56,12 +54,9 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    run = require_run(reader, run_id)
-    gone = reader.erased_participants()
-    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
-    every = reader.endings(run_id)
-    endings = [every[id] for id in episodes if id in every]
-    counting = frozenset(episodes)
+    config = required_run(reader, run_id, BENCHMARK).config
+    counting = frozenset(episodes := counting_episodes(reader, run_id))
+    statuses, failures = endings_of(reader, run_id, episodes)
     values: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run_id):
         if score.value is not None and score.episode_id in counting:
@@ -70,10 +65,10 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     metrics = {metric: _mean(found, labels) for metric in METRICS if (found := values.get(metric))}
     return RunSummary(
         run=run_id,
-        who=str(run["seats"][PARTICIPANT]),
-        part=str(run.get("part", run_id)),
-        statuses=dict(sorted(Counter(one.status for one in endings).items())),
-        failures=Counter(one.message for one in endings if one.status in ("failed", "aborted")),
+        who=str(config["seats"][PARTICIPANT]),
+        part=str(config.get("part", run_id)),
+        statuses=statuses,
+        failures=failures,
         metrics=metrics,
         usage=tuple(reader.usage(run_id)),
     )
@@ -103,31 +98,16 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
     Raises:
         InputError: if it is a run of another benchmark.
     """
-    require_run(reader, run_id)
-    gone, endings = reader.erased_participants(), reader.endings(run_id)
+    required_run(reader, run_id, BENCHMARK)
     items = {row.hash: ROOM.read_item(row) for row in reader.items(run_id)}
     judgments: dict[str | None, list[Any]] = {}
     for one in reader.judgments(run_id=run_id):
         judgments.setdefault(one.episode_id, []).append(one)
     return tuple(
         score
-        for episode, turns in reader.turns_of_run(run_id)
-        if episode.id in endings and endings[episode.id].status in ENDED
-        if episode.participant_id not in gone
+        for episode, turns, _ in played_to_end(reader, run_id, reader.erased_participants())
         for score in ROOM.score(items[episode.item_hash], turns, judgments.get(episode.id, ()))
     )
-
-
-def require_run(reader: LogReader, run_id: str) -> Mapping[str, Any]:
-    """The configuration of a run of AmbiBench.
-
-    Raises:
-        InputError: if it is a run of another benchmark.
-    """
-    run = reader.run(run_id)
-    if run.benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
-    return run.config
 
 
 def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
@@ -176,10 +156,7 @@ def _cell(found: Interval | None, *, interval: bool) -> str:
 
 
 def _print_rest(console: Console, summary: RunSummary) -> None:
-    for reason, count in summary.failures.items():
-        console.print(Text.assemble((f"{summary.run}: {count} not scored: ", "red"), reason))
+    print_not_scored(console, summary.run, summary.failures)
     if not summary.metrics and summary.statuses.get("completed"):
         console.print(f"{summary.run}: {summary.statuses['completed']} answers are to be sorted by people.")
-    for one in summary.usage:
-        cost = f"${one.cost:.4f}" if not one.unpriced else "no price known"
-        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+    print_usage(console, summary.usage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -37,6 +36,8 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.ambient.true_false import true_false_measures
+from simulator.runner.logged import counting_episodes, endings_of
+from simulator.runner.telling import print_not_scored, print_usage
 from simulator.stats import Interval
 
 Measured = Mapping[str, Interval | None]
@@ -73,18 +74,15 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         NotInLog: if there is no such run.
     """
     played = played_of(reader, [run_id])
-    gone = reader.erased_participants()
-    every = reader.endings(run_id)
-    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
-    endings = [every[id] for id in episodes if id in every]
+    statuses, failures = endings_of(reader, run_id, counting_episodes(reader, run_id))
     tasks = dict.fromkeys(one.item.task for one in played)
     found = {task: _MEASURES[task](reader, run_id) for task in tasks}
     seats = reader.run(run_id).config.get("seats", {})
     return RunSummary(
         run=run_id,
         who=str(seats.get(ANNOTATOR, "person")),
-        statuses=dict(sorted(Counter(one.status for one in endings).items())),
-        failures=Counter(one.message for one in endings if one.status in ("failed", "aborted")),
+        statuses=statuses,
+        failures=failures,
         measures={task: one[0] for task, one in found.items()},
         counted={task: one[1] for task, one in found.items()},
         usage=tuple(reader.usage(run_id)),
@@ -195,13 +193,8 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
     for task in dict.fromkeys(task for one in summaries for task in one.measures):
         console.print(_table(task, [one for one in summaries if task in one.measures]))
     for one in summaries:
-        for reason, count in one.failures.items():
-            console.print(Text.assemble((f"{one.run}: {count} not scored: ", "red"), reason))
-        for used in one.usage:
-            cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
-            console.print(
-                f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]"
-            )
+        print_not_scored(console, one.run, one.failures)
+        print_usage(console, one.usage)
 
 
 def summary_json(summary: RunSummary) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from importlib.metadata import version as installed
 from typing import Any, Final, NamedTuple, TypeVar
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Ending, Episode, Turn
 from simulator.ambient.continuations import Reduce, Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
@@ -41,10 +41,9 @@ from simulator.ambient.records import (
 )
 from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.true_false import true_false_prompt
-from simulator.errors import InputError
+from simulator.runner.logged import played_to_end, required_run
 from simulator.seeds import derive_seed
 
-ENDED: Final = ("completed", "truncated")
 FORMS: Final[tuple[Kind, ...]] = (
     "qualification",
     "label",
@@ -98,21 +97,11 @@ def played_of(reader: LogReader, runs: Iterable[str]) -> tuple[Played, ...]:
     return tuple(sorted(found, key=lambda one: (one.ending.created_at, one.episode.id)))
 
 
-def _require(reader: LogReader, run_id: str) -> Run:
-    run = reader.run(run_id)
-    if run.benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
-    return run
-
-
 def _played(reader: LogReader, run_id: str, gone: frozenset[str]) -> Iterator[Played]:
-    _require(reader, run_id)
-    endings = reader.endings(run_id)
+    required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns in reader.turns_of_run(run_id):
-        ending = endings.get(episode.id)
-        if ending is not None and ending.status in ENDED and episode.participant_id not in gone:
-            yield Played(episode, items[episode.item_hash], tuple(turns), ending)
+    for episode, turns, ending in played_to_end(reader, run_id, gone):
+        yield Played(episode, items[episode.item_hash], tuple(turns), ending)
 
 
 def _of(reader: LogReader, runs: Iterable[str], kind: type[ItemT]) -> list[tuple[Played, ItemT]]:
@@ -339,7 +328,7 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
         InputError: if the run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    run = _require(reader, run_id)
+    run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     version = str(run.config.get("software_version") or installed("askback"))

@@ -11,11 +11,13 @@ from simulator.ambik.items import DraftItem, Item
 from simulator.ambik.parts import shared
 from simulator.ambik.playing import ROBOT, Options
 from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import NAMES
-from simulator.ambik.trial_log import decisions, options_of, required_run
+from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
+from simulator.runner.logged import required_run
 
 SUFFIX: Final = "calibration"
 _LEFT: Final = ("settings", "calibration", "dialogue", "questions")
@@ -91,7 +93,7 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
             tokens, data, similarity.
         NotInLog: if there is no such run.
     """
-    run = required_run(reader, run_id)
+    run = required_run(reader, run_id, BENCHMARK)
     there, here = options_of(reader, run_id), Options.read(options)
     if there.dialogue == "after" or there.questions:
         raise InputError(f"calibration {run_id}: questions were answered in it; it must be without dialogue.")

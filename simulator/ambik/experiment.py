@@ -19,10 +19,11 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration
 from simulator.ambik.records import Calibrated
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ITEM
-from simulator.ambik.summary import print_summaries, print_usage, summarise
+from simulator.ambik.summary import print_summaries, summarise
 from simulator.ambik.terms import CONFORMAL, NAMES, Method
 from simulator.models import ModelOptions
 from simulator.runner.command import Wanted, play
+from simulator.runner.telling import print_usage
 
 SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
 FORMS: Final = {"problems": "problems", "deleted": "deleted"}

@@ -15,11 +15,12 @@ from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, needs_question, plain_number
 from simulator.ambik.records import Decision
-from simulator.ambik.rows import item_from_row
+from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.score import logged_options
 from simulator.ambik.sets.predicting import scored
 from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import decision, required_run
+from simulator.ambik.trial_log import decision
+from simulator.runner.logged import required_run
 
 _MEASURED: Final = ("icr", "hr", "chr", "ssc")
 Json = dict[str, Any]
@@ -62,7 +63,7 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
         InputError: if the run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    run = required_run(reader, run_id)
+    run = required_run(reader, run_id, BENCHMARK)
     gone = reader.erased_participants()
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     version = str(run.config.get("software_version") or installed("askback"))

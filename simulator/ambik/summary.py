@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -22,6 +21,7 @@ from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.room import ROOM
+from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.score import is_right, right_in_the_end
 from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.coverage_report import report_of
@@ -32,8 +32,9 @@ from simulator.ambik.trial_log import (
     exchanges,
     options_of,
     played_of,
-    required_run,
 )
+from simulator.runner.logged import counting_episodes, endings_of, required_run
+from simulator.runner.telling import print_not_scored, print_usage
 from simulator.stats import Interval, cluster_bootstrap, wilson
 
 Measured = Mapping[str, Interval | None]
@@ -90,11 +91,9 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    run = required_run(reader, run_id)
-    options, gone = options_of(reader, run_id), reader.erased_participants()
-    every = reader.endings(run_id)
-    episodes = [one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone]
-    endings = [every[id] for id in episodes if id in every]
+    run = required_run(reader, run_id, BENCHMARK)
+    options = options_of(reader, run_id)
+    statuses, failures = endings_of(reader, run_id, counting_episodes(reader, run_id))
     seats = run.config.get("seats", {})
     outcomes = outcomes_of(decisions(reader, [run_id]), options)
     calibrated = calibration_of(reader, run_id)
@@ -102,8 +101,8 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         run=run_id,
         who=str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person"),
         method=NAMES[options.method] if options.method else "",
-        statuses=dict(sorted(Counter(one.status for one in endings).items())),
-        failures=Counter(one.message for one in endings if one.status in ("failed", "aborted")),
+        statuses=statuses,
+        failures=failures,
         measures=measures(outcomes, options.settings) if outcomes else None,
         exchange=exchange_measures(exchanges(reader, [run_id])),
         calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
@@ -180,16 +179,8 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
                 console.print(f"  {line}", highlight=False)
         elif one.forms:
             console.print(f"{title}: {one.forms} forms")
-        for reason, count in one.failures.items():
-            console.print(Text.assemble((f"{one.run}: {count} not scored: ", "red"), reason))
+        print_not_scored(console, one.run, one.failures)
         print_usage(console, one.usage)
-
-
-def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
-    """What models took, a line for each."""
-    for used in usage:
-        cost = f"${used.cost:.4f}" if not used.unpriced else "no price known"
-        console.print(f"[dim]{used.model}: {used.calls} calls, {used.cached} from the cache, {cost}[/dim]")
 
 
 def _table(title: str, found: Measures) -> Table:

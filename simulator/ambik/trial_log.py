@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Run, Turn
+from logs.rows import Ending, Episode, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.payloads import read_decision
@@ -21,9 +21,8 @@ from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
-from simulator.errors import InputError
+from simulator.runner.logged import played_to_end, required_run
 
-ENDED: Final = ("completed", "truncated")
 _RUNS_SHOWN: Final = 5
 
 
@@ -66,27 +65,11 @@ def played_of(reader: LogReader, runs: Iterable[str]) -> tuple[Played, ...]:
     return tuple(played for run in runs for played in _played(reader, run, gone))
 
 
-def required_run(reader: LogReader, run_id: str) -> Run:
-    """A run of AmbiK's.
-
-    Raises:
-        InputError: if it is another benchmark's.
-        NotInLog: if there is none of that name.
-    """
-    run = reader.run(run_id)
-    if run.benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
-    return run
-
-
 def _played(reader: LogReader, run_id: str, gone: frozenset[str]) -> Iterator[Played]:
-    required_run(reader, run_id)
-    endings = reader.endings(run_id)
+    required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns in reader.turns_of_run(run_id):
-        ending = endings.get(episode.id)
-        if ending is not None and ending.status in ENDED and episode.participant_id not in gone:
-            yield Played(episode, items[episode.item_hash], tuple(turns), ending)
+    for episode, turns, ending in played_to_end(reader, run_id, gone):
+        yield Played(episode, items[episode.item_hash], tuple(turns), ending)
 
 
 def decisions(reader: LogReader, runs: Iterable[str]) -> tuple[Decision, ...]:
@@ -165,7 +148,7 @@ def options_of(reader: LogReader, run_id: str) -> Options:
         InputError: if it is a run of another benchmark, or its options cannot be read.
         NotInLog: if there is no such run.
     """
-    given = required_run(reader, run_id).config.get("options")
+    given = required_run(reader, run_id, BENCHMARK).config.get("options")
     if given is None:
         given = next((episode.options for episode in reader.episodes(run_id)), {})
     return Options.read(given)

@@ -5,19 +5,17 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logs import LogReader
 from logs.rows import Episode, Judgment
 from simulator.clarq.data import task_from_json
 from simulator.clarq.score import JUDGE, DialogueScores, score_episode, success_by_responses
+from simulator.runner.logged import endings_of_runs, played_to_end
 from simulator.stats import Interval, bootstrap_mean, wilson
 from trees import Language, Task
 from trees.types import task_type
-
-ENDED = ("completed", "truncated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +64,9 @@ class Report:
     by_language: tuple[Row, ...]
     by_type: tuple[Row, ...]
     curve: dict[Language, tuple[float, ...]] = field(default_factory=dict)
-    statuses: dict[str, int] = field(default_factory=dict)
+    statuses: Mapping[str, int] = field(default_factory=dict)
     unscored: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
@@ -77,7 +75,6 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
     which dialogue happened to end first.
     """
-    endings = reader.endings(run_id)
     judgments: dict[str, list[Judgment]] = {}
     for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
@@ -86,11 +83,10 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
         Scored(
             episode=played.episode,
             task=(task := tasks[played.episode.item_hash]),
-            status=endings[played.episode.id].status,
+            status=played.ending.status,
             scores=score_episode(task, played.turns, judgments.get(played.episode.id, ())),
         )
-        for played in reader.turns_of_run(run_id)
-        if played.episode.id in endings and endings[played.episode.id].status in ENDED
+        for played in played_to_end(reader, run_id)
     )
     return tuple(sorted(scored, key=_place))
 
@@ -98,17 +94,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
 def report(reader: LogReader, run_id: str, scored: Sequence[Scored] | None = None) -> Report:
     """The report of a run; `scored` spares scoring it again."""
     scored = score_run(reader, run_id) if scored is None else scored
-    endings = reader.endings(run_id)
-    episodes = reader.episodes(run_id, latest=True)
-    statuses: dict[str, int] = {}
-    for episode in episodes:
-        status = endings[episode.id].status if episode.id in endings else "open"
-        statuses[status] = statuses.get(status, 0) + 1
-    failures = Counter(
-        endings[episode.id].message or "no reason is logged"
-        for episode in episodes
-        if episode.id in endings and endings[episode.id].status == "failed"
-    )
+    statuses, failures = endings_of_runs(reader, [run_id])
     languages: dict[Language, list[Scored]] = {}
     for one in scored:
         languages.setdefault(one.task.language, []).append(one)
@@ -120,8 +106,8 @@ def report(reader: LogReader, run_id: str, scored: Sequence[Scored] | None = Non
             language: success_by_responses(one.scores for one in some) for language, some in languages.items()
         },
         statuses=statuses,
-        unscored=len(episodes) - len(scored),
-        failures=dict(failures.most_common()),
+        unscored=sum(statuses.values()) - len(scored),
+        failures=failures,
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from logs import ModelUsage
 from simulator.clarq.report import Report, Row
+from simulator.runner.telling import print_endings, print_usage
 from simulator.stats import Interval
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -19,12 +19,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) -> None:
     """Statuses, S, D and L by language and by type, success by responses, cost."""
-    statuses = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
-    console.print(f"\n[bold]{report.run_id}[/bold]  {statuses or 'nothing played yet'}")
-    for reason, count in report.failures.items():
-        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
-    if report.failures:
-        console.print("What failed is not scored; the same command plays it again.")
+    print_endings(console, [report.run_id], report.statuses, report.failures)
     if not report.by_language:
         return
     console.print(_table("S, D and L with 95 % intervals", report.by_language, (3, 2, 1)))
@@ -39,9 +34,7 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
             f"[yellow]{open_ones} dialogues need a judge[/yellow] (counted as not successful): "
             "askback score RUN --judge MODEL, or a reviewer in the app."
         )
-    for one in usage:
-        cost = "no price known" if one.cost is None else f"${one.cost:.4f}"
-        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+    print_usage(console, usage)
 
 
 def report_json(report: Report) -> dict[str, Any]:

@@ -5,22 +5,20 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
 from logs import LogReader
 from logs.rows import Episode
-from simulator.errors import InputError
 from simulator.handmethat.rows import BENCHMARK, task_from_row
 from simulator.handmethat.score import EpisodeScores, score_episode
 from simulator.handmethat.task import LEVELS
 from simulator.handmethat.views import Mode, Protocol
+from simulator.runner.logged import endings_of_runs, played_to_end, required_run
 from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, wilson
 
-ENDED = ("completed", "truncated")
 PERSON = "person"
 K = TypeVar("K", bound=Hashable)
 
@@ -148,9 +146,9 @@ class Report:
     rows: tuple[Row, ...]
     asked: tuple[Asked, ...]
     gains: tuple[Gain, ...]
-    statuses: dict[str, int] = field(default_factory=dict)
+    statuses: Mapping[str, int] = field(default_factory=dict)
     unscored: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
@@ -162,17 +160,12 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     Raises:
         InputError: if it is a run of another benchmark.
     """
-    benchmark = reader.run(run_id).benchmark
-    if benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {benchmark}, not of {BENCHMARK}.")
-    endings = reader.endings(run_id)
+    required_run(reader, run_id, BENCHMARK)
     tasks = {item.hash: task_from_row(item) for item in reader.items(run_id)}
     scored = [
-        _scored(played.episode, endings[played.episode.id].status, score_episode(task, played.turns), task.id)
-        for played in reader.turns_of_run(run_id)
-        if played.episode.id in endings
-        and endings[played.episode.id].status in ENDED
-        and (task := tasks[played.episode.item_hash])
+        _scored(played.episode, played.ending.status, score_episode(task, played.turns), task.id)
+        for played in played_to_end(reader, run_id)
+        if (task := tasks[played.episode.item_hash])
     ]
     return tuple(sorted(scored, key=_place))
 
@@ -180,23 +173,15 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
 def report(reader: LogReader, runs: Sequence[str]) -> Report:
     """The report of some runs."""
     scored = tuple(one for run in runs for one in score_run(reader, run))
-    statuses: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    for run in runs:
-        endings = reader.endings(run)
-        for episode in reader.episodes(run, latest=True):
-            ending = endings.get(episode.id)
-            statuses[ending.status if ending else "open"] += 1
-            if ending and ending.status == "failed":
-                failures[ending.message or "no reason is logged"] += 1
+    statuses, failures = endings_of_runs(reader, runs)
     return Report(
         runs=tuple(runs),
         rows=table_rows(scored),
         asked=asked_rows(scored),
         gains=gain_rows(scored),
-        statuses=dict(statuses),
-        unscored=statuses.total() - len(scored),
-        failures=dict(failures.most_common()),
+        statuses=statuses,
+        unscored=sum(statuses.values()) - len(scored),
+        failures=failures,
     )
 
 

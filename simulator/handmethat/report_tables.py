@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from logs import ModelUsage
 from simulator.handmethat.report import PERSON, Asked, Cell, Gain, Report, Row
 from simulator.handmethat.task import LEVELS
+from simulator.runner.telling import print_endings, print_usage
 from simulator.stats import Interval
 
 _COLUMNS: Final = ("score", "success", "moves")
@@ -23,21 +23,14 @@ _TITLE: Final = "score (success %, moves of successes) by level; * full observab
 
 def print_report(console: Console, report: Report, usage: Sequence[ModelUsage] = ()) -> None:
     """Statuses, the table by level, success and score by questions, gains per question, cost."""
-    statuses = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
-    console.print(f"\n[bold]{' '.join(report.runs)}[/bold]  {statuses or 'nothing played yet'}")
-    for reason, count in report.failures.items():
-        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
-    if report.failures:
-        console.print("What failed is not scored; the same command plays it again.")
+    print_endings(console, report.runs, report.statuses, report.failures)
     if report.rows:
         console.print(_level_table(report.rows))
     if any(one.questions for one in report.asked):
         console.print(_asked_table([one for one in report.asked if one.level is None]))
     if report.gains:
         console.print(_gain_table(report.gains))
-    for one in usage:
-        cost = f"${one.cost:.4f}" if not one.unpriced else "no price known"
-        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+    print_usage(console, usage)
 
 
 def report_json(report: Report) -> dict[str, Any]:

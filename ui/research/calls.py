@@ -20,7 +20,6 @@ from simulator.ambibench.rows import BENCHMARK as LETTERS
 from simulator.ambient.rows import BENCHMARK as READINGS
 from simulator.ambik.rows import BENCHMARK as KITCHENS
 from simulator.clarq.data import BENCHMARK
-from simulator.clarq.report import ENDED
 from simulator.clarq.review import (
     DONE,
     ErrorType,
@@ -37,6 +36,7 @@ from simulator.clarq.review import (
     write_note,
 )
 from simulator.errors import AskbackError, InputError
+from simulator.runner.logged import ENDED
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
 from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITCHEN, RESEARCH, Address

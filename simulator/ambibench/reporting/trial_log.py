@@ -31,10 +31,10 @@ from simulator.ambibench.reporting.record import (
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.runner.logged import ENDED, required_run
 from simulator.whole import write_whole
 
 PERSON: Final = "person"
-ENDED: Final = ("completed", "truncated")
 _ORACLE: Final = "offline/oracle"
 
 
@@ -79,9 +79,7 @@ def _of_run(
     reader: LogReader, run_id: str, asked: dict[str, _Asked], mode: Mode | None, tie: Tie | None
 ) -> Iterator[TrialRecord]:
     """The trials of a run; `asked` keeps the items for the runs after it."""
-    run = reader.run(run_id)
-    if run.benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
+    run = required_run(reader, run_id, BENCHMARK)
     for row in reader.items(run_id):
         if row.hash not in asked:
             asked[row.hash] = _asked(item_from_row(row))

@@ -36,6 +36,7 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.errors import InputError
+from simulator.runner.logged import required_run
 
 PERSON: Final = "person"
 Records = tuple[Any, ...]
@@ -110,9 +111,7 @@ def played_of(reader: LogReader, run_id: str) -> list[Played]:
         InputError: if it is another benchmark's, or holds no answer yet.
         NotInLog: if there is no such run.
     """
-    run = reader.run(run_id)
-    if run.benchmark != BENCHMARK:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {BENCHMARK}.")
+    run = required_run(reader, run_id, BENCHMARK)
     tasks = dict.fromkeys(item_from_row(row).task for row in reader.items(run_id))
     progress = reader.progress(run_id)
     ended, failed = progress.completed + progress.truncated, progress.aborted + progress.failed

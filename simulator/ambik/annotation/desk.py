@@ -29,9 +29,10 @@ from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
-from simulator.ambik.rows import item_from_row
+from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.trial_log import played_of
 from simulator.errors import InputError
+from simulator.runner.logged import required_run
 from simulator.seeds import derive_seed
 from simulator.word_diff import Piece, word_diff
 

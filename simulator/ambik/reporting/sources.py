@@ -12,9 +12,11 @@ from simulator.ambik.items import PairItem
 from simulator.ambik.playing import Options
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.reporting.groups import Group, grouped, robot_of
+from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import decisions, exchanges, forms, options_of, required_run
+from simulator.ambik.trial_log import decisions, exchanges, forms, options_of
 from simulator.errors import InputError
+from simulator.runner.logged import required_run
 
 Key = tuple[str, str, str, str]
 
@@ -66,7 +68,7 @@ def _of_run(
     calibration: Sequence[Decision],
     options: Options,
 ) -> list[Group]:
-    version = str(required_run(reader, run).config.get("dataset_version") or "")
+    version = str(required_run(reader, run, BENCHMARK).config.get("dataset_version") or "")
     talks = exchanges(reader, [run])
     return [
         _group(

@@ -1,0 +1,78 @@
+"""What the log says of a run's episodes, of whatever benchmark."""
+
+from __future__ import annotations
+
+import pytest
+
+from logs import LogReader, LogWriter
+from logs.rows import Ending, Episode, Item, Participant, Run
+from simulator.errors import InputError
+from simulator.runner.logged import (
+    counting_episodes,
+    endings_of,
+    endings_of_runs,
+    played_to_end,
+    required_run,
+)
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """A run of six episodes: two failed for one reason, one open, one of each other ending."""
+    path = tmp_path / "log.sqlite"
+    item = Item(hash="i", benchmark="toy", name="one", language="en", data={})
+    told = (
+        ("a", Ending(episode_id="r/a", status="completed")),
+        ("b", Ending(episode_id="r/b", status="failed", message="no server")),
+        ("c", Ending(episode_id="r/c", status="aborted", message="no move")),
+        ("d", Ending(episode_id="r/d", status="failed", message="no server")),
+        ("e", Ending(episode_id="r/e", status="truncated")),
+        ("f", None),
+    )
+    with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="toy", setup="H2L", seed=0, config={}))
+        log.put(item)
+        log.put(Participant(id="p"))
+        for repeat, (name, ending) in enumerate(told):
+            log.put(
+                Episode(
+                    id=f"r/{name}",
+                    run_id="r",
+                    item_hash="i",
+                    language="en",
+                    seats={"robot": "person"},
+                    seed=repeat,
+                    repeat=repeat,
+                    participant_id="p" if name == "a" else None,
+                )
+            )
+            if ending is not None:
+                log.put(ending)
+    with LogReader(path) as found:
+        yield found
+
+
+def test_a_report_tells_of_every_episode(reader):
+    statuses, failures = endings_of_runs(reader, ["r"])
+    assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "truncated": 1, "open": 1}
+    assert failures == {"no server": 2}
+    assert endings_of_runs(reader, ["r", "r"]).failures == {"no server": 4}
+
+
+def test_a_summary_tells_of_those_that_count_and_of_the_aborted_too(reader):
+    counting = counting_episodes(reader, "r")
+    assert len(counting) == 6
+    statuses, failures = endings_of(reader, "r", counting[1:])
+    assert list(statuses.items()) == [("aborted", 1), ("failed", 2), ("truncated", 1)]
+    assert failures == {"no server": 2, "no move": 1}
+
+
+def test_played_to_end_leaves_out_who_is_gone(reader):
+    assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/a", "r/e"]
+    assert [one.ending.status for one in played_to_end(reader, "r", frozenset({"p"}))] == ["truncated"]
+
+
+def test_a_run_of_another_benchmark_is_none_of_ours(reader):
+    assert required_run(reader, "r", "toy").seed == 0
+    with pytest.raises(InputError, match="r is a run of toy, not of kitchens"):
+        required_run(reader, "r", "kitchens")

@@ -1,0 +1,61 @@
+"""What is printed of a run beside its benchmark's tables."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import typer
+from rich.console import Console
+
+from logs import LogWriter, ModelUsage
+from simulator.runner.telling import AGAIN, print_endings, print_not_scored, print_played, print_usage
+
+
+@pytest.fixture
+def console():
+    return Console(record=True, width=100, quiet=False)
+
+
+def test_the_head_of_a_report(console):
+    print_endings(console, ["r", "s"], {"failed": 2, "completed": 1}, {"no [server]": 2})
+    print_endings(console, ["t"], {}, {}, "7 trials")
+    assert console.export_text() == (
+        f"\nr s  1 completed, 2 failed\n2 failed: no [server]\n{AGAIN}\n\nt  7 trials\n"
+    )
+
+
+def test_reasons_are_told_as_they_are(console):
+    print_not_scored(console, "r", {"[red]": 1, "no move": 3})
+    assert console.export_text() == "r: 1 not scored: [red]\nr: 3 not scored: no move\n"
+
+
+def test_what_has_no_price_is_not_told_to_cost_nothing(console):
+    usage = {"errors": 0, "input_tokens": 1, "output_tokens": 1, "seconds": 1.0}
+    print_usage(console, [ModelUsage(model="m", calls=3, cached=1, cost=0.0, unpriced=2, **usage)])
+    print_usage(console, [ModelUsage(model="n", calls=2, cached=0, cost=0.25, unpriced=0, **usage)])
+    assert console.export_text() == (
+        "m: 3 calls, 1 from the cache, no price known\nn: 2 calls, 0 from the cache, $0.2500\n"
+    )
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_run_with_failures_ends_with_status_1(console, tmp_path, failed):
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False):
+        pass
+
+    def summarise(reader, run):
+        return SimpleNamespace(run=run, statuses={"failed": 1} if failed else {})
+
+    def show(console, summaries):
+        console.print(", ".join(one.run for one in summaries))
+
+    if failed:
+        with pytest.raises(typer.Exit) as stopped:
+            print_played(console, path, ["r", "s"], summarise, show)
+        assert stopped.value.exit_code == 1
+        assert console.export_text() == f"r, s\n{AGAIN}\n"
+    else:
+        assert print_played(console, path, ["r", "s"], summarise, show) == ("r", "s")
+        assert console.export_text() == "r, s\n"
