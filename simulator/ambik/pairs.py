@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.ambik.intents import Intent
 from simulator.ambik.terms import APPLIANCES, Ambiguity, Member, Part
@@ -31,6 +31,8 @@ class Pair:
         variants: what may be meant before anything is clarified, one intent per line; empty if unknown.
         take_ambiguous: whether the ambiguous member serves calibration; None outside of calibration rows.
         options: actions that might be meant, of our own data alone; empty elsewhere.
+        shortlist_cell: the shortlist as it is written, which is what the published code reads (spec 10.1);
+            None where that is its objects with comma and blank between them. Pairs are the same without it.
     """
 
     id: str
@@ -50,6 +52,12 @@ class Pair:
     variants: tuple[Intent, ...] = ()
     take_ambiguous: bool | None = None
     options: tuple[str, ...] = ()
+    shortlist_cell: str | None = field(default=None, compare=False)
+
+    @property
+    def shortlist_text(self) -> str:
+        """The shortlist as it is written."""
+        return ", ".join(self.shortlist) if self.shortlist_cell is None else self.shortlist_cell
 
     @property
     def things(self) -> tuple[str, ...]:

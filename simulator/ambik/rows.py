@@ -39,6 +39,7 @@ def pair_record(pair: Pair) -> dict[str, Any]:
         "variants": [one.text for one in pair.variants],
         "take_amb": pair.take_ambiguous,
         "options": list(pair.options),
+        **({} if pair.shortlist_cell is None else {"shortlist_cell": pair.shortlist_cell}),
     }
 
 
@@ -66,6 +67,7 @@ def read_pair_record(row: Row) -> Pair:
         variants=tuple(parse_intent(line) for line in _texts(row, "variants")),
         take_ambiguous=None if row.get("take_amb") is None else row.flag("take_amb"),
         options=_texts(row, "options"),
+        shortlist_cell=_text(row, "shortlist_cell") or None,
     )
 
 

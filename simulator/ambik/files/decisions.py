@@ -223,12 +223,9 @@ def _stand_in(id: str, kind: Ambiguity) -> Pair:
 
 
 def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
-    asks = row.get("asks", row.get("help"))
-    if asks is not None and not isinstance(asks, bool | int):
-        raise row.wrong("asks", f"is {asks!r}, not true or false")
     context = row.one_of("context", CONTEXTS) if row.get("context") is not None else "full_plan"
     dialogue = row.one_of("dialogue", DIALOGUES) if row.get("dialogue") is not None else "before"
-    generator, chooser = _text(row, "generator"), _text(row, "chooser")
+    generator, chooser, answer = (_text(row, name) for name in ("generator", "chooser", "answer"))
     called = ".".join((item.id, method, generator, chooser, context, dialogue))
     base = Decision(
         episode_id=_text(row, "episode_id") or called,
@@ -239,15 +236,25 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
         dialogue=dialogue,
         generator=generator,
         chooser=chooser,
-        asked=None if asks is None else bool(asks),
+        asked=_asked(row, answer),
         question=_text(row, "question"),
-        answer=_text(row, "answer"),
+        answer=answer,
         prompts=_said(row, "prompts"),
         raw=_said(row, "raw_outputs"),
         flags=_texts(row, "flags"),
         seconds=row.number_or_none("seconds"),
     )
     return replace(base, **_FIELDS[method](row))
+
+
+def _asked(row: Row, answer: str) -> bool | None:
+    """Whether it asked. Where the line does not say so: who was answered did, who could have been did not."""
+    asks = row.get("asks", row.get("help"))
+    if asks is not None and not isinstance(asks, bool | int):
+        raise row.wrong("asks", f"is {asks!r}, not true or false")
+    if asks is None and (answer or row.get("questions")):
+        return bool(answer)
+    return None if asks is None else bool(asks)
 
 
 def _lettered(row: Row) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -110,7 +110,7 @@ def read_pairs_file(path: str | Path) -> PairsFile:
     good: dict[str, tuple[Pair, Record]] = {}
     for record in table.records:
         called = record_id(table, record)
-        pair = table.parsed(record, called, partial(read_pair, id=called))
+        pair = table.parsed(record, called, partial(_of_record, id=called, record=record))
         if isinstance(pair, Pair) and pair.id in good:
             earlier = good[pair.id][1].line
             pair = table.fault(record, pair.id, "id", f"id: the row in line {earlier} has the same")
@@ -172,6 +172,13 @@ def read_pair(row: Row, id: str) -> Pair:
     )
 
 
+def _of_record(row: Row, id: str, record: Record) -> Pair:
+    """A pair with its shortlist as it stands, where that differs from the list that is read of it."""
+    pair = read_pair(row, id)
+    cell = record.cells.get("amb_shortlist", "")
+    return replace(pair, shortlist_cell=cell) if pair.shortlist and cell != pair.shortlist_text else pair
+
+
 def _type(row: Row) -> Ambiguity:
     """The type, whatever its letter case and what stands between its words."""
     written = spelled(row.text("ambiguity_type"))
@@ -198,7 +205,7 @@ def cells(pair: Pair) -> dict[str, str]:
         "unambiguous_direct": pair.clear,
         "unambiguous_indirect": pair.indirect,
         "ambiguity_type": pair.type,
-        "amb_shortlist": ", ".join(pair.shortlist),
+        "amb_shortlist": pair.shortlist_text,
         "ambiguous_task": pair.ambiguous,
         "question": pair.question,
         "answer": pair.answer,

@@ -109,7 +109,8 @@ def _ssc(outcome: Outcome, settings: Settings) -> Value:
     item, judged = outcome.decision.item, expected_type(outcome.decision)
     if not isinstance(item, PairItem) or judged is None:
         return OTHER_TYPE
-    found = metrics.ssc(item.pair.shortlist, outcome.predicted, judged, settings.metrics)
+    pair = item.pair
+    found = metrics.ssc(pair.shortlist, outcome.predicted, judged, settings.metrics, pair.shortlist_cell)
     if found is not None:
         return found
     # A type that does not count does not count with a shortlist either.

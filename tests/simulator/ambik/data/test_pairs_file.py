@@ -60,6 +60,18 @@ def test_empty_cells_are_missing(row: NewRow, write: WriteCsv) -> None:
     assert (pair.variants, pair.take_ambiguous) == ((), None)
 
 
+@pytest.mark.parametrize("cell", [" red mug, blue mug", "red mug,blue mug", "red mug, blue mug,", "a, b, a"])
+def test_a_shortlist_is_kept_as_it_is_written(
+    row: NewRow, write: WriteCsv, tmp_path: Path, cell: str
+) -> None:
+    (pair,) = read_pairs_file(write("a.csv", row(amb_shortlist=cell))).pairs
+    assert (pair.shortlist_cell, pair.shortlist_text) == (cell, cell)
+    (again,) = read_pairs_file(write_pairs_file(tmp_path / "b.csv", [pair])).pairs
+    assert again == pair and again.shortlist_cell == cell
+    (plain,) = read_pairs_file(write("c.csv", row())).pairs
+    assert plain.shortlist_cell is None and plain.shortlist_text == "red mug, blue mug"
+
+
 @pytest.mark.parametrize("word", ["nan", "NaN", "<NA>", "#N/A", "NULL", "None"])
 def test_a_word_for_an_empty_cell_is_an_empty_cell(row: NewRow, write: WriteCsv, word: str) -> None:
     empty = ("question", "amb_shortlist", "end_of_ambiguity", "user_intent", "variants", "take_amb")

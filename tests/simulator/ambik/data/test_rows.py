@@ -193,7 +193,11 @@ def test_what_need_not_be_there_may_be_missing() -> None:
 
 
 def test_records_say_all_there_is_to_say() -> None:
-    for one, record in ((PAIR, pair_record), (SCENARIO, scenario_record), (DRAFT, draft_record)):
+    for one, record in (
+        (replace(PAIR, shortlist_cell="a,b"), pair_record),
+        (SCENARIO, scenario_record),
+        (DRAFT, draft_record),
+    ):
         assert len(record(one)) == len(type(one).__dataclass_fields__)  # type: ignore[operator]
 
 
@@ -201,3 +205,27 @@ def test_a_scenario_of_which_the_number_alone_is_known_comes_back() -> None:
     bare = Scenario(id="7", objects=(), scene="", task="", intended=(), location="", type="")
     item = ScenarioItem(scenario=bare, part="calibration")
     assert item_from_row(item_row(item)) == item
+
+
+def test_a_shortlist_comes_back_as_it_is_written_and_changes_no_other_row() -> None:
+    plain = Pair(
+        id="p1",
+        objects=("a cup",),
+        scene="a cup",
+        clear="x",
+        ambiguous="y",
+        type="preferences",
+        question="",
+        answer="",
+        clear_plan=(),
+        ambiguous_plan=(),
+        step=0,
+        intent=None,
+        shortlist=("a", "b"),
+    )
+    assert "shortlist_cell" not in pair_record(plain)
+    written = replace(plain, shortlist_cell="a,b")
+    item = item_from_row(item_row(PairItem(pair=written, member="clear")))
+    assert isinstance(item, PairItem) and item.pair.shortlist_text == "a,b"
+    # How it is written makes no other pair of it.
+    assert written == plain

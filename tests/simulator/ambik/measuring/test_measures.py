@@ -51,6 +51,19 @@ def table(made: Callable[..., Outcome], make_pair: MakePair) -> list[Outcome]:
     ]
 
 
+def test_the_published_code_reads_a_shortlist_as_it_is_written(
+    made: Callable[..., Outcome], make_pair: MakePair
+) -> None:
+    pair = make_pair("p1", shortlist=("glass mug", "clay mug"))
+    sets = ("take the glass mug", "take the clay mug")
+    values = []
+    for cell in (None, "glass mug,clay mug", " glass mug, clay mug"):
+        found = [made(replace(pair, shortlist_cell=cell), "ambiguous", *sets)]
+        values.append(measures(found, REFERENCE).overall.ssc.value)
+        assert measures(found, DEFAULT).overall.ssc.value == 1.0
+    assert values == [0.5, 1.0, 0.0]
+
+
 def test_means_are_told_per_type_with_what_is_left_out(table: list[Outcome]) -> None:
     found = measures(table, DEFAULT)
     kinds = ("unambiguous_direct", "preferences", "common_sense_knowledge", "safety")
