@@ -1,4 +1,4 @@
-"""Tables of results, CSV with a row for each method and type, and whether they can be right (spec 10.2)."""
+"""Tables of results, CSV, a row for each method and type, and whether they can be right (spec 9, 10.2)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import header_of, read_table
+from simulator.ambik.files.table import header_of, read_table, spelled
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, TaskType
 from simulator.jsonlines import Read, Row
 from trees.faults import Fault
 
-METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif")
+METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
+"""All that a row may hold; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
 ALL: Final = ("all", "pairs")
 """Types of rows that are not of one type: AmbDif is of pairs."""
 _NONE: Final = ("na", "n/a", "-", "nan")
@@ -38,9 +39,9 @@ class ResultRow:
 
 
 def is_result_table(header: Iterable[str]) -> bool:
-    """Whether columns are those of a table of results, in any letter case."""
+    """Whether columns are those of a table of results, in any letter case; it need not have types."""
     names = {name.casefold() for name in header}
-    return {"method", "type"} <= names and bool(names & {"hr", "chr", "ambdif"})
+    return "method" in names and bool(names & set(METRICS))
 
 
 def read_result_table(path: str | Path) -> Read[ResultRow]:
@@ -64,9 +65,9 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
     digits = {
         name: max(
             (
-                len(record.text(name).rpartition(".")[2])
+                len(record.text(name).replace(",", ".").rpartition(".")[2])
                 for record in table.records
-                if "." in record.text(name)
+                if "." in record.text(name).replace(",", ".")
             ),
             default=0,
         )
@@ -120,12 +121,12 @@ def _row(row: Row) -> ResultRow:
     method = next(
         (name for name, title in NAMES.items() if written.casefold() in (name, title.casefold())), None
     )
-    kind = row.get("type", ALL[0])
+    kind = spelled(row.get("type", ALL[0]))
     found = {name: _fraction(row, name) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),
         method=method or written,
-        type=None if kind in ALL else row.one_of("type", TASK_TYPES),
+        type=None if kind in ALL else Row({"type": kind}).one_of("type", TASK_TYPES),
         values={name: value for name, value in found.items() if value is not None},
     )
 
@@ -135,9 +136,10 @@ def _fraction(row: Row, name: str) -> float | None:
     if text is None or text.casefold() in _NONE:
         return None
     try:
-        value = float(text)
+        # Where semicolons stand between columns, commas stand in numbers.
+        value = float(text.replace(",", "."))
     except ValueError as error:
-        raise row.wrong(name, f"is {text!r}, not a number") from error
+        raise row.wrong(name, f"is {text!r}, not a number; write a fraction of 1, such as 0.25") from error
     if not 0 <= value <= 1:
         raise row.wrong(name, f"is {text}, not a fraction from 0 to 1")
     return value

@@ -304,7 +304,33 @@ def test_rows_of_results_that_cannot_be_read_are_faults(write: WriteCsv) -> None
     assert [row.method for row in read.rows] == ["other's"]
     assert [fault.severity for fault in read.faults] == ["error"] * 3
     assert messages(read)[0] == "hr is 85, not a fraction from 0 to 1"
-    assert messages(read)[2] == "hr is 'x', not a number"
+    assert messages(read)[1].startswith('type is "safe", not one of unambiguous_direct')
+    assert messages(read)[2] == "hr is 'x', not a number; write a fraction of 1, such as 0.25"
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "kind", "values"),
+    [
+        (("model", "method", "ambdif"), ("GPT-4", "LAP", "0.02"), None, {"ambdif": 0.02}),
+        (("method", "HR", "SR"), ("LAP", "0.31", "0.17"), None, {"hr": 0.31, "sr": 0.17}),
+        (("method", "type", "icr"), ("lap", "Safety", ".2"), "safety", {"icr": 0.2}),
+        (("method", "type", "ssc"), ("lap", "Pairs", "0,5"), None, {"ssc": 0.5}),
+        (("method", "hr", "sr"), ("NoHelp", "0.0", "NA"), None, {"hr": 0.0}),
+    ],
+)  # fmt: skip
+def test_every_table_of_the_paper_is_one_of_results(
+    tmp_path: Path,
+    columns: tuple[str, ...],
+    cells: tuple[str, ...],
+    kind: TaskType | None,
+    values: dict[str, float],
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(";".join(columns) + "\n" + ";".join(cells) + "\n", encoding="utf-8")
+    found = kind_of(path)
+    assert found is not None and found.name == "result_table"
+    read = read_result_table(path)
+    assert read.faults == () and (read.rows[0].type, read.rows[0].values) == (kind, values)
 
 
 def test_exact_results_are_held_to_the_last_digit() -> None:
