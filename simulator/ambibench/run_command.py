@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from rich.console import Console
 
-from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambibench.data import BUILTIN, Draw
@@ -42,6 +41,7 @@ from simulator.runner.command import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    Manner,
     PricesOption,
     RepeatOption,
     RunOption,
@@ -50,8 +50,10 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
     play,
+    run_name,
 )
 from simulator.runner.scoring import by_rules
+from simulator.runner.telling import print_played
 
 SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
 Formats = Literal["arrow", "qa", "both"]
@@ -186,7 +188,7 @@ def evaluate_fold(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Manner):
     """Who plays what, and how; one run for each pair.
 
     Attributes:
@@ -196,22 +198,14 @@ class Experiment:
         form: the format wanted; both if None.
         limit: items per run at most.
         options: of every episode (`playing.Options`).
-        name: of the run, or what the names of several begin with; None to make names.
     """
 
     pairs: tuple[tuple[str, Part], ...]
-    log: Path
-    models: ModelOptions
     data: str = BUILTIN
     draw: Draw = field(default_factory=Draw)
     form: Format | None = None
     limit: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    repeats: int = 1
-    name: str | None = None
-    concurrency: int = 8
-    workers: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -230,33 +224,22 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
     Options.read(experiment.options)
     require_players(experiment.names, experiment.models)
     told = [play(_wanted(experiment, who, part), console) for who, part in experiment.pairs]
-    with LogReader(experiment.log) as reader:
-        summaries = [summarise(reader, one) for one in told]
-    print_summaries(console, summaries)
-    if any("failed" in one.statuses for one in summaries):
-        console.print("What failed is not scored; the same command plays it again.")
-        raise typer.Exit(1)
-    return tuple(told)
+    return print_played(console, experiment.log, told, summarise, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
     form, limit = experiment.form, experiment.limit
+    pairs = [(each, one.name) for each, one in experiment.pairs]
     return Wanted(
         room=ROOM,
         seats={PARTICIPANT: who},
         items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
         options=experiment.options,
-        models=experiment.models,
         config={"data": experiment.data, "part": part.name, "software_version": version("askback")},
-        seed=experiment.seed,
-        repeats=experiment.repeats,
-        name=run_name(experiment, who, part),
         label=part.name,
-        concurrency=experiment.concurrency,
-        workers=experiment.workers,
-        log=experiment.log,
         title=part.name,
         shown=SHOWN,
+        **experiment.manner(run_name(experiment.name, (who, part.name), pairs)),
     )
 
 
@@ -299,16 +282,6 @@ def require_players(names: Sequence[str], models: ModelOptions) -> None:
     # A single one is loaded before its first run anyway.
     for name in remote if len(names) > 1 else ():
         asyncio.run(load_model(name, models).close())
-
-
-def run_name(experiment: Experiment, who: str, part: Part) -> str | None:
-    """The name given, with who and what added where there are several; None to make one."""
-    if experiment.name is None:
-        return None
-    several = len(experiment.names) > 1
-    player = who.rpartition("/")[2].replace(":", "-") if several else ""
-    what = part.name if len({part.name for _, part in experiment.pairs}) > 1 else ""
-    return "-".join(filter(None, (experiment.name, player, what)))
 
 
 score_command = by_rules(score_run, summarise, summary_json, print_summaries)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from rich.console import Console
 
-from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split
@@ -31,6 +30,7 @@ from simulator.runner.command import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    Manner,
     PricesOption,
     RepeatOption,
     RunOption,
@@ -39,8 +39,10 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
     play,
+    run_name,
 )
 from simulator.runner.scoring import by_rules
+from simulator.runner.telling import print_played
 
 Stem = Literal["plain", "instructed"]
 _SHOWN: Final[Mapping[Task, Mapping[str, str]]] = {
@@ -164,26 +166,18 @@ def run_ambient(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Manner):
     """Who does what, and how; one run for each pair.
 
     Attributes:
         pairs: a player and a task.
         wish: how items are made.
         options: of episodes; of them a run has those that concern its task.
-        name: of the run, or what the names of several begin with; None to make names.
     """
 
     pairs: tuple[tuple[str, Task], ...]
-    log: Path
-    models: ModelOptions
     wish: Wish = field(default_factory=Wish)
     options: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    repeats: int = 1
-    name: str | None = None
-    concurrency: int = 8
-    workers: int | None = None
 
 
 def playable(
@@ -218,9 +212,9 @@ def playable(
         for task in tasks:
             why = _missing(task, wish) or refusal(task, who, can, options)
             if why and not everything:
-                raise InputError(f"--task {task.replace('_', '-')}: {why}.")
+                raise InputError(f"--task {_written(task)}: {why}.")
             if why:
-                left_out.setdefault(why, []).append(task.replace("_", "-"))
+                left_out.setdefault(why, []).append(_written(task))
             else:
                 found.append((who, task))
     for why, what in left_out.items():
@@ -248,50 +242,33 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
     # All items first: what is wrong with the data of the last task is told before the first is played.
     wanted = [_wanted(experiment, who, task) for who, task in experiment.pairs]
     told = [play(one, console) for one in wanted]
-    with LogReader(experiment.log) as reader:
-        summaries = [summarise(reader, one) for one in told]
-    print_summaries(console, summaries)
-    if any("failed" in one.statuses for one in summaries):
-        console.print("What failed is not scored; the same command plays it again.")
-        raise typer.Exit(1)
-    return tuple(told)
+    return print_played(console, experiment.log, told, summarise, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
-    wish, options = experiment.wish, experiment.options
+    wish, options, name = experiment.wish, experiment.options, _written(task)
+    pairs = [(each, _written(one)) for each, one in experiment.pairs]
     return Wanted(
         room=ROOM,
         seats={ANNOTATOR: who},
         items=part_items(task, who, wish),
         options={name: options[name] for name in _OPTIONS.get(task, ()) if name in options},
-        models=experiment.models,
         config={
             "data": wish.data,
             "split": wish.split,
             "task": task,
             "software_version": version("askback"),
         },
-        seed=experiment.seed,
-        repeats=experiment.repeats,
-        name=_run_name(experiment, who, task),
-        label=task.replace("_", "-"),
-        concurrency=experiment.concurrency,
-        workers=experiment.workers,
-        log=experiment.log,
-        title=task.replace("_", "-"),
+        label=name,
+        title=name,
         shown=_SHOWN[task],
+        **experiment.manner(run_name(experiment.name, (who, name), pairs)),
     )
 
 
-def _run_name(experiment: Experiment, who: str, task: Task) -> str | None:
-    """The name given, with who and what added where there are several; None to make one."""
-    if experiment.name is None:
-        return None
-    players = {name for name, _ in experiment.pairs}
-    tasks = {each for _, each in experiment.pairs}
-    player = who.rpartition("/")[2].replace(":", "-") if len(players) > 1 else ""
-    what = task.replace("_", "-") if len(tasks) > 1 else ""
-    return "-".join(filter(None, (experiment.name, player, what)))
+def _written(task: Task) -> str:
+    """A task as it is written on a command line and in names."""
+    return task.replace("_", "-")
 
 
 score_command = by_rules(score_run, summarise, summary_json, print_summaries)

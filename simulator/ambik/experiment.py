@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -19,11 +18,10 @@ from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration
 from simulator.ambik.records import Calibrated
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ITEM
-from simulator.ambik.summary import print_summaries, summarise
+from simulator.ambik.summary import RunSummary, print_summaries, summarise
 from simulator.ambik.terms import CONFORMAL, NAMES, Method
-from simulator.models import ModelOptions
-from simulator.runner.command import Wanted, play
-from simulator.runner.telling import print_usage
+from simulator.runner.command import Manner, Wanted, play, run_name
+from simulator.runner.telling import print_played, print_usage
 
 SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
 FORMS: Final = {"problems": "problems", "deleted": "deleted"}
@@ -31,7 +29,7 @@ CALIBRATING: Final = {"right_before": "right"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Manner):
     """Who plays what, and how; one run for each pair, and one more for each that is calibrated.
 
     Attributes:
@@ -39,23 +37,15 @@ class Experiment:
         wish: how items are made.
         common: options of all episodes.
         calibrations: runs that were played already.
-        name: of the run, or what the names of several begin with; None to make names.
     """
 
     pairs: tuple[tuple[str, Method | None], ...]
-    log: Path
-    models: ModelOptions
     wish: Wish = field(default_factory=Wish)
     common: Mapping[str, Any] = field(default_factory=dict)
     user: str = ITEM
     chooser: str = ""
     samples: int = 5
     calibrations: tuple[str, ...] = ()
-    seed: int = 0
-    repeats: int = 1
-    name: str | None = None
-    concurrency: int = 8
-    workers: int | None = None
 
     def options(self, method: Method | None) -> dict[str, Any]:
         """Of a method's episodes."""
@@ -86,14 +76,12 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
             calibrated = _calibrated(experiment, source, tests, console)
             options["calibration"] = calibration_option(calibrated)
         told.append(play(_wanted(experiment, robot, method, tests, options), console))
-    with LogReader(experiment.log) as reader:
-        summaries = [summarise(reader, one) for one in told]
+    return print_played(console, experiment.log, told, summarise, _print)
+
+
+def _print(console: Console, summaries: Sequence[RunSummary]) -> None:
     print_summaries(console, summaries)
-    console.print(f"[dim]More of it:[/dim] askback report ambik {' '.join(told)}")
-    if any("failed" in one.statuses for one in summaries):
-        console.print("What failed is not scored; the same command plays it again.")
-        raise typer.Exit(1)
-    return tuple(told)
+    console.print(f"[dim]More of it:[/dim] askback report ambik {' '.join(one.run for one in summaries)}")
 
 
 def _given(experiment: Experiment, robot: str, method: Method | None, tests: tuple[Item, ...]) -> str | None:
@@ -161,22 +149,16 @@ def _wanted(
         seats={ANNOTATOR: robot} if annotates else {ROBOT: robot, USER: experiment.user},
         items=items,
         options=options,
-        models=experiment.models,
         config={
             "data": experiment.wish.data,
             "dataset": experiment.wish.dataset,
             "dataset_version": version_of(experiment.wish),
             "software_version": version("askback"),
         },
-        seed=experiment.seed,
-        repeats=experiment.repeats,
-        name=_run_name(experiment, robot, method),
         label=method or "",
-        concurrency=experiment.concurrency,
-        workers=experiment.workers,
-        log=experiment.log,
         title=f"test, {_title(method)}" if method else "episodes",
         shown=FORMS if annotates else SHOWN,
+        **experiment.manner(_run_name(experiment, robot, method)),
     )
 
 
@@ -185,11 +167,5 @@ def _title(method: Method | None) -> str:
 
 
 def _run_name(experiment: Experiment, robot: str, method: Method | None) -> str | None:
-    """The name given, with who and what added where there are several; None to make one."""
-    if experiment.name is None:
-        return None
-    robots = {name for name, _ in experiment.pairs}
-    methods = {each for _, each in experiment.pairs}
-    who = robot.rpartition("/")[2].replace(":", "-") if len(robots) > 1 else ""
-    what = method or "" if len(methods) > 1 else ""
-    return "-".join(filter(None, (experiment.name, who, what)))
+    pairs = [(each, one or "") for each, one in experiment.pairs]
+    return run_name(experiment.name, (robot, method or ""), pairs)

@@ -1,15 +1,15 @@
 """What every `askback run BENCHMARK` does once its command line is read: play a run, show it, stop cleanly.
 
 A benchmark's own command reads its own options, makes a `Wanted` out of them, calls `play`, and prints its
-own report of the run.
+own report of the run. One that plays several runs at a time gathers what they share in a `Manner` of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,22 +59,43 @@ async def _nothing(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterward
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Manner:
+    """How a run is played, or several are, of whatever benchmark.
+
+    Attributes:
+        log: the log's file.
+        models: how models are reached; see `model_options`.
+        seed: of the run.
+        repeats: how often each item is played.
+        name: of the run, or what the names of several begin with; None to name each after its configuration.
+        concurrency: episodes at a time; at least as many as a model writes together.
+        workers: processes that share them; None to choose.
+    """
+
+    log: Path
+    models: ModelOptions = field(default_factory=ModelOptions)
+    seed: int = 0
+    repeats: int = 1
+    name: str | None = None
+    concurrency: int = 8
+    workers: int | None = None
+
+    def manner(self, name: str | None) -> dict[str, Any]:
+        """The same for one of several runs, called `name`: arguments of its `Wanted`."""
+        return {one.name: getattr(self, one.name) for one in fields(Manner)} | {"name": name}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted(Manner):
     """One run of a command line, checked.
 
     Attributes:
         seats: seat -> the name of who sits there.
         items: the benchmark's own items, in the order in which they are played.
-        log: the log's file.
         options: go into every episode.
-        models: how models are reached; see `model_options`.
         config: what else tells this run from others (the data, the languages); the models' server and the
             version of the prompts need not be named.
-        repeats: how often each item is played.
-        name: of the run; None to name it after its configuration.
         label: stands in a name that is made, where one command plays several runs.
-        concurrency: episodes at a time; at least as many as a model writes together.
-        workers: processes that share them; None to choose.
         title: what the progress display counts.
         shown: metric -> its short name in the progress display.
         afterwards: opened before anything is played, so that what it lacks is told first; what it yields is
@@ -84,16 +105,9 @@ class Wanted:
     room: Room
     seats: Mapping[str, str]
     items: tuple[Any, ...]
-    log: Path
     options: Mapping[str, Any] = field(default_factory=dict)
-    models: ModelOptions = field(default_factory=ModelOptions)
     config: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    repeats: int = 1
-    name: str | None = None
     label: str = ""
-    concurrency: int = 8
-    workers: int | None = None
     title: str = "episodes"
     shown: Mapping[str, str] = field(default_factory=dict)
     afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
@@ -141,6 +155,42 @@ def model_options(
         recordings=LogRecordings(log),
         together=together,
     )
+
+
+def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[str, str]]) -> str | None:
+    """What one of several runs is called: the name given, with who and what added where these differ.
+
+    Args:
+        name: as given; None to name each run after its configuration.
+        pair: who plays this run, and what.
+        pairs: who plays what in all of them.
+    """
+    if name is None:
+        return None
+    who, what = pair
+    player = who.rpartition("/")[2].replace(":", "-") if len({one for one, _ in pairs}) > 1 else ""
+    part = what if len({one for _, one in pairs}) > 1 else ""
+    return "-".join(filter(None, (name, player, part)))
+
+
+def read_ranges(option: str, text: str, such_as: str) -> list[int]:
+    """``1-3,7`` as ``[1, 2, 3, 7]``.
+
+    Args:
+        option: whose value it is, for the message.
+        text: the value.
+        such_as: examples, for the message.
+
+    Raises:
+        InputError: if it is not of that form.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
+            raise InputError(f"{option} {text!r}: write numbers and ranges, such as {such_as}.")
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
 
 
 def play(wanted: Wanted, console: Console) -> str:

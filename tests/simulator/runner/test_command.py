@@ -15,7 +15,7 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
-from simulator.runner.command import Wanted, model_options, play
+from simulator.runner.command import Manner, Wanted, model_options, play, read_ranges, run_name
 
 
 @pytest.fixture
@@ -112,3 +112,27 @@ def test_answers_written_together_are_another_run(wanted, console):
     with LogReader(wanted.log) as reader:
         assert "together" not in reader.run(alone).config
         assert reader.run(together).config["together"] == 16
+
+
+def test_a_name_given_to_several_runs_tells_them_apart():
+    two = [("openai/a:x", "one"), ("offline/b", "one")]
+    four = [(who, what) for who, _ in two for what in ("one", "two")]
+    assert run_name(None, two[0], two) is None
+    assert run_name("n", two[0], two[:1]) == "n"
+    assert [run_name("n", each, two) for each in two] == ["n-a-x", "n-b"]
+    assert [run_name("n", each, four) for each in four] == ["n-a-x-one", "n-a-x-two", "n-b-one", "n-b-two"]
+    assert run_name("n", ("offline/b", ""), [("offline/b", ""), ("offline/b", "knowno")]) == "n"
+
+
+def test_how_runs_are_played_goes_into_each_of_them(wanted):
+    several = Manner(log=wanted.log, seed=3, repeats=2, name="n", concurrency=4, workers=1)
+    one = Wanted(room=ROOM, seats=wanted.seats, items=wanted.items, **several.manner("n-one"))
+    assert (one.log, one.seed, one.repeats, one.concurrency, one.workers) == (wanted.log, 3, 2, 4, 1)
+    assert one.name == "n-one" and one.models is several.models
+
+
+def test_numbers_and_ranges():
+    assert read_ranges("--types", "1-3, 7,7", "1-10") == [1, 2, 3, 7, 7]
+    for wrong in ("", "3-1", "a", "1-", "-1", "1,,2"):
+        with pytest.raises(InputError, match=f"^--types {wrong!r}: write numbers and ranges, such as 1-10.$"):
+            read_ranges("--types", wrong, "1-10")
