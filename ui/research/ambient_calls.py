@@ -59,7 +59,7 @@ class JudgeCall(BaseModel):
 def ambient_place(visit: Visit, desk: Desk) -> Page:
     """The page at one of AmbiEnt's own addresses."""
     if visit.at.reviewer:
-        checked_name(visit.at.reviewer)
+        checked_name(visit.t, visit.at.reviewer)
     if visit.at.path == CONSOLIDATE:
         return consolidate_page(visit, desk.reader)
     if visit.at.path == SORTING:
@@ -105,7 +105,7 @@ def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: Ju
         reader,
         visit.at.run,
         asked.item,
-        checked_name(visit.at.reviewer),
+        checked_name(visit.t, visit.at.reviewer),
         read_annotation(form),
         submission=asked.key,
         checklist=_texts(form.get("checklist")),
@@ -121,7 +121,7 @@ def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCa
         raise InputError(f"There is no example {asked.item!r} in {data}.")
     item, row = sort_example(
         example,
-        checked_name(visit.at.reviewer),
+        checked_name(visit.t, visit.at.reviewer),
         _texts(asked.form.get("categories")),
         data=data,
         submission=asked.key,
@@ -138,7 +138,7 @@ def _claim(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall)
         reader,
         visit.at.run,
         asked.item,
-        checked_name(visit.at.reviewer),
+        checked_name(visit.t, visit.at.reviewer),
         _texts(asked.form.get("marks")),
         note=_short(asked.form, "comment"),
         submission=asked.key,

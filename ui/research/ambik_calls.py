@@ -10,10 +10,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
-from simulator.ambik.annotation.desk import PairProblems, case, consolidate
+from simulator.ambik.annotation.desk import DeskError, PairProblems, case, consolidate
 from simulator.ambik.annotation.form import check_fields, errors_of
 from simulator.ambik.annotation.rules import Problem
-from simulator.errors import AskbackError
+from simulator.errors import AskbackError, InputError, SeatError
+from ui.i18n import Strings
 from ui.research.address import SETS
 from ui.research.ambient_run import Kept
 from ui.research.ambient_words import checked_name
@@ -44,10 +45,17 @@ class PairCall(BaseModel):
 
 
 def kitchen_place(visit: Visit, kept: Kept) -> Page:
-    """The page at one of AmbiK's own addresses."""
+    """The page at one of AmbiK's own addresses.
+
+    Raises:
+        InputError: if there is none, in words of the page's language.
+    """
     if visit.at.reviewer:
-        checked_name(visit.at.reviewer)
-    return sets_page(visit, kept) if visit.at.path == SETS else pairs_page(visit, kept.reader)
+        checked_name(visit.t, visit.at.reviewer)
+    try:
+        return sets_page(visit, kept) if visit.at.path == SETS else pairs_page(visit, kept.reader)
+    except DeskError as error:
+        raise InputError(refusal(visit.t, error)) from error
 
 
 def decided(
@@ -58,9 +66,9 @@ def decided(
         asked = PairCall.model_validate(call)
     except ValidationError as error:
         log.warning("a form was refused: %s", error)
-        return {"saved": False, "problem": str(error)}, None
+        return {"saved": False, "problem": visit.t("ambik.refused.malformed")}, None
     try:
-        person = checked_name(visit.at.reviewer)
+        person = checked_name(visit.t, visit.at.reviewer)
         move = move_of(asked.form)
         draft = case(reader, visit.at.run, asked.item).draft
         if errors := errors_of(check_fields(draft, move)):
@@ -72,7 +80,16 @@ def decided(
         return _mend(visit, error.problems), None
     except (AskbackError, LogError) as error:
         log.warning("a form was not saved: %s", error)
-        return {"saved": False, "problem": str(error)}, None
+        return {"saved": False, "problem": refusal(visit.t, error)}, None
+
+
+def refusal(t: Strings, error: Exception) -> str:
+    """Why a form is not taken, in the page's language where the reason has a name."""
+    if isinstance(error, DeskError):
+        return t(f"research.ambik.pairs.refused.{error.code}", **error.named)
+    if isinstance(error, SeatError):
+        return t.get(f"ambik.refused.{error.code}", str(error))
+    return str(error)
 
 
 def _mend(visit: Visit, errors: Sequence[Problem]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead
     listed = [one for one in every if _fits(visit, one)]
     shown = next((one for one in every if one.decision.episode_id == visit.at.episode), None)
     if visit.at.episode and shown is None:
-        raise InputError(f"The run has no decision in an episode {visit.at.episode!r}.")
+        raise InputError(visit.t("research.ambik.decision.unknown", episode=visit.at.episode))
     ids = [one.decision.episode_id for one in listed]
     place = ids.index(visit.at.episode) if visit.at.episode in ids else None
     return visit.page(

@@ -45,6 +45,24 @@ KEPT: Final = "kept"
 """Named among what annotators differ in where one deleted the row and another did not."""
 
 
+Reason = Literal["no_draft", "no_drafts", "nameless", "too_few", "own"]
+"""Why nothing can be decided: no such draft, none in the run, by nobody, too early, on one's own form."""
+
+
+class DeskError(InputError):
+    """Nothing can be decided at the desk.
+
+    Attributes:
+        code: names the reason, so that a page can say it in a person's language.
+        named: what it is about, by name.
+    """
+
+    def __init__(self, message: str, code: Reason, **named: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.named = named
+
+
 class PairProblems(InputError):
     """A third person's form breaks rules; nothing is written.
 
@@ -123,7 +141,7 @@ def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
     """Every draft of a run, in the order in which drafts were first given to somebody.
 
     Raises:
-        InputError: if the run has no drafts.
+        DeskError: if the run has no drafts.
         NotInLog: if there is no such run.
     """
     drafts = _drafts(reader, run_id)
@@ -160,12 +178,12 @@ def case(reader: LogReader, run_id: str, key: str) -> Case:
     """One draft.
 
     Raises:
-        InputError: if there is none of that key.
+        DeskError: if there is none of that key.
     """
     for one in cases(reader, run_id):
         if one.key == key:
             return one
-    raise InputError(f"There is no draft {key!r} in {run_id}.")
+    raise DeskError(f"There is no draft {key!r} in {run_id}.", "no_draft", draft=key, run=run_id)
 
 
 def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, ...]:
@@ -179,7 +197,7 @@ def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, .
         person: the third person's pseudonym.
 
     Raises:
-        InputError: if the run has no drafts.
+        DeskError: if the run has no drafts.
     """
     forms = _forms(reader, run_id)
     due = [one for one in cases(reader, run_id) if one.state == "due" and person not in forms[one.key]]
@@ -201,16 +219,19 @@ def consolidate(
 
     Raises:
         PairProblems: if the form breaks rules; warnings pass.
-        InputError: if the draft cannot be decided on, or this person annotated it.
+        DeskError: if the draft cannot be decided on, or this person annotated it.
         SeatError: if it is no such form.
     """
     if not person.strip():
-        raise InputError("Say who decides: a name, or any other pseudonym.")
+        raise DeskError("Say who decides: a name, or any other pseudonym.", "nameless")
     found, annotators = case(reader, run_id, key), _forms(reader, run_id).get(key, {})
     if found.state == "open":
-        raise InputError(f"Draft {found.draft.id} has too few annotators to be decided on.")
+        name = found.draft.id
+        raise DeskError(f"Draft {name} has too few annotators to be decided on.", "too_few", draft=name)
     if person in annotators:
-        raise InputError(f"{person} annotated draft {found.draft.id}; somebody else is to decide.")
+        name = found.draft.id
+        message = f"{person} annotated draft {name}; somebody else is to decide."
+        raise DeskError(message, "own", person=person, draft=name)
     form = read_pair_form(found.draft, move, annotator=person)
     if errors := errors_of(check_pair_form(found.draft, form)):
         raise PairProblems(errors)
@@ -229,7 +250,7 @@ def flow(reader: LogReader, run_id: str) -> Flow:
     """How many drafts of a run came how far.
 
     Raises:
-        InputError: if the run has no drafts.
+        DeskError: if the run has no drafts.
     """
     states = Counter(one.state for one in cases(reader, run_id))
     return Flow(
@@ -246,7 +267,7 @@ def decided_pairs(reader: LogReader, run_id: str) -> tuple[Pair, ...]:
     """The pairs that a run has become so far, in the run's order.
 
     Raises:
-        InputError: if the run has no drafts.
+        DeskError: if the run has no drafts.
     """
     return tuple(one.pair for one in cases(reader, run_id) if one.pair is not None)
 
@@ -290,7 +311,7 @@ def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
     items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
     found = {hash: item.draft for hash, item in items if isinstance(item, DraftItem)}
     if not found:
-        raise InputError(f"{run_id} has no drafts that annotators make pairs of.")
+        raise DeskError(f"{run_id} has no drafts that annotators make pairs of.", "no_drafts", run=run_id)
     return found
 
 

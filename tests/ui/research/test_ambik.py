@@ -28,7 +28,7 @@ from pots import (
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
 from simulator.ambik.annotation.agreement import pair_agreement
-from simulator.ambik.annotation.desk import cases, decided_pairs
+from simulator.ambik.annotation.desk import Reason, cases, decided_pairs
 from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.people_sets import compare_sets
@@ -331,6 +331,49 @@ def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
         assert pair == first.voices[0].form.pair
         following = calls.judge(pair_call("nothing", "key-00004", filled))
         assert not following["saved"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Calls, language: str) -> None:
+    reader, t = log.desk.reader, strings(language)
+    draft = cases(reader, ANNOTATED)[0]
+    own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.draft.id)
+    filled = filled_form(draft) | {"one_ambiguity": ["yes"]}
+    for query, item, code, named in (
+        (f"run={ANNOTATED}&reviewer={own}", draft.key, "own", {"person": own, "draft": draft.draft.id}),
+        (f"run={ANNOTATED}&reviewer=zoe", "x", "no_draft", {"draft": "x", "run": ANNOTATED}),
+        (f"run={KNOWNO}&reviewer=zoe", draft.key, "no_drafts", {"run": KNOWNO}),
+    ):
+        call = {**pair_call(item, "key-00009", filled), "query": query, "language": language}
+        assert log.judge(call) == {
+            "saved": False,
+            "problem": t(f"research.ambik.pairs.refused.{code}", **named),
+        }
+    far = pair_call(draft.key, "key-00009", filled | {"objects": ",".join("x" * 300)})
+    assert log.judge(far | {"language": language})["problem"] == t("ambik.refused.too_many")
+    broken = pair_call(draft.key, "?", {}) | {"language": language}
+    assert log.judge(broken)["problem"] == t("ambik.refused.malformed")
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "name", "named"),
+    [
+        ("/research/pairs", f"run={KNOWNO}", "pairs.refused.no_drafts", {"run": KNOWNO}),
+        ("/research", f"run={KNOWNO}&tab=dialogues&episode=x", "decision.unknown", {"episode": "x"}),
+    ],
+)
+def test_a_place_that_there_is_not_is_told_in_chinese(
+    log: Calls, path: str, query: str, name: str, named: dict[str, str]
+) -> None:
+    answer = log.page({"path": path, "query": query, "language": "zh"})
+    assert strings("zh")(f"research.ambik.{name}", **named) in words(answer)
+    nobody = log.page({"path": "/research/pairs", "query": "run=x&reviewer=a b", "language": "zh"})
+    assert strings("zh")("research.review.name_refused", given="a b") in words(nobody)
+
+
+def test_every_refusal_of_the_desk_has_words() -> None:
+    for language in ("en", "zh"):
+        assert set(get_args(Reason)) == set(strings(language).under("research.ambik.pairs.refused"))
 
 
 def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
