@@ -48,14 +48,16 @@ from simulator.ambik.stats_command import stats_command as stats_ambik
 from simulator.asking_command import report_asking
 from simulator.clarq import data_command as clarq_data
 from simulator.clarq.audit import audit_provider
-from simulator.clarq.run_command import import_results_command, run_clarq
+from simulator.clarq.import_command import import_clarq
+from simulator.clarq.run_command import run_clarq
 from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.train_ranker import train_clarq_ranker
 from simulator.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data
 from simulator.handmethat.generate_command import generate_command as generate_handmethat
-from simulator.handmethat.run_command import report_handmethat, run_handmethat
+from simulator.handmethat.report_command import report_handmethat
+from simulator.handmethat.run_command import run_handmethat
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.stats_command import stats_command as stats_handmethat
 from simulator.handmethat.train_command import train_handmethat
@@ -90,7 +92,7 @@ _report.command("ambibench")(report_ambibench)
 _report.command("ambient")(report_ambient)
 _report.command("ambik")(report_ambik)
 _report.command("asking")(report_asking)
-_import.command("clarq-results")(import_results_command)
+_import.command("clarq-results")(import_clarq)
 _import.command("ambient-results")(import_ambient)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)

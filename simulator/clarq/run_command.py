@@ -1,4 +1,4 @@
-"""`askback run clarq`, `askback score` and `askback import clarq-results`."""
+"""`askback run clarq`, and ClarQ's part of `askback score`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
-from simulator.clarq.importer import import_results
 from simulator.clarq.judge import judge_run
 from simulator.clarq.report import report, score_run
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.clarq.tables import print_report, report_json
-from simulator.errors import InputError
 from simulator.home import home
 from simulator.models import Budget, ChatModel, ModelOptions
 from simulator.runner.build import Models
@@ -42,6 +40,7 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
     play,
+    read_ranges,
 )
 from trees.types import Split
 
@@ -77,7 +76,7 @@ def run_clarq(
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
     languages = ("en", "zh") if lang == "both" else (lang,)
-    wanted_types = None if types is None else parse_types(types)
+    wanted_types = None if types is None else read_ranges("--types", types, "1-10 or 3,7,12")
     path = log or default_path()
     models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
     items = tuple(
@@ -127,14 +126,14 @@ async def _judged(
 
 
 def score_command(
-    run: Annotated[str, typer.Argument(help="the run's name (askback log list shows them)")],
-    judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
-    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the judge may cost")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    log: LogOption = None,
+    run: str,
+    judge: str | None,
+    base_url: str | None,
+    budget: float | None,
+    as_json: bool,
+    log: Path | None,
 ) -> None:
-    """Score a run again from its logged turns; the new scores are appended to the log."""
+    """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
     path = log or default_path()
     console = Console()
     with LogReader(path) as reader:
@@ -176,36 +175,3 @@ async def _judge_called(name: str | None, options: ModelOptions) -> AsyncIterato
         yield models(name) if name else None
     finally:
         await models.close()
-
-
-def import_results_command(
-    files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
-    run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
-    log: LogOption = None,
-) -> None:
-    """Bring published results files into the log, and score them."""
-    if run and len(files) > 1:
-        raise InputError("--run names one run; give one file, or leave it out.")
-    path = log or default_path()
-    console = Console()
-    for file in files:
-        with LogWriter(path, durable=False) as writer:
-            imported = import_results(file, writer, run)
-        with LogReader(path) as reader:
-            console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
-            print_report(console, report(reader, imported.id), [])
-
-
-def parse_types(text: str) -> list[int]:
-    """``1-3,7`` as ``[1, 2, 3, 7]``.
-
-    Raises:
-        InputError: if it is not of that form.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
-            raise InputError(f"--types {text!r}: write numbers and ranges, such as 1-10 or 3,7,12.")
-        found.extend(range(int(first), int(last or first) + 1))
-    return found

@@ -1,17 +1,15 @@
-"""`askback run handmethat`, `askback report handmethat` and HandMeThat's part of `askback score`."""
+"""`askback run handmethat`, and HandMeThat's part of `askback score`."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
 from rich.console import Console
 
-from logs import LogReader
+from logs import LogReader, ModelUsage
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Score
@@ -21,7 +19,7 @@ from simulator.handmethat.env.game import LIMIT, CommandList
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
 from simulator.handmethat.report import Report, report, score_run
-from simulator.handmethat.report_tables import print_report, report_csv, report_json, report_latex
+from simulator.handmethat.report_tables import print_report, report_json
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import score_rows
 from simulator.handmethat.task import LEVELS, Task
@@ -39,8 +37,9 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
     play,
+    read_ranges,
 )
-from simulator.runner.scoring import scored_again
+from simulator.runner.scoring import by_rules
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -50,7 +49,6 @@ ROBOTS: Final = (
 )
 HUMANS: Final = "offline/giver, provider/model or script:FILE"
 Modes = Literal["full", "partial", "both"]
-Format = Literal["text", "csv", "latex", "json"]
 
 
 def run_handmethat(
@@ -149,37 +147,10 @@ def parse_levels(text: str) -> tuple[int, ...]:
     Raises:
         InputError: if it is not of that form, or names a level that there is not.
     """
-    found: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
-            raise InputError(f"--levels {text!r}: write numbers and ranges, such as 1-4 or 2,3.")
-        found.update(range(int(first), int(last or first) + 1))
+    found = set(read_ranges("--levels", text, "1-4 or 2,3"))
     if unknown := sorted(found - set(LEVELS)):
         raise InputError(f"--levels {text!r}: there is no level {unknown[0]}; they are 1 to 4.")
     return tuple(sorted(found))
-
-
-def score_command(
-    run: str,
-    judge: str | None,
-    base_url: str | None,
-    budget: float | None,
-    as_json: bool,
-    log: Path | None,
-) -> None:
-    """Score a run again from its logged turns; the new scores are appended to the log.
-
-    Raises:
-        InputError: if a judge is named.
-    """
-    console = Console()
-    with scored_again(run, judge, base_url, budget, log, _rows) as reader:
-        found = report(reader, [run])
-        if as_json:
-            console.print_json(data=report_json(found))
-        else:
-            print_report(console, found, reader.usage(run))
 
 
 def _rows(reader: LogReader, run: str) -> Iterator[Score]:
@@ -187,36 +158,14 @@ def _rows(reader: LogReader, run: str) -> Iterator[Score]:
         yield from score_rows(one.episode.id, one.scores)
 
 
-def report_handmethat(
-    runs: Annotated[list[str], typer.Argument(help="names of runs (askback log list shows them)")],
-    form: Annotated[Format, typer.Option("--format", help="text, csv, latex or json")] = "text",
-    out: Annotated[Path | None, typer.Option(help="the file to write; default: the terminal")] = None,
-    log: LogOption = None,
-) -> None:
-    """Tables of several runs side by side: by level, by questions asked, and the gain per question."""
-    with LogReader(log or default_path()) as reader:
-        found = report(reader, list(dict.fromkeys(runs)))
-    if form == "text" and out is None:
-        print_report(Console(), found)
-        return
-    text = _formatted(found, form)
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror}).") from error
+def _summary(reader: LogReader, run: str) -> tuple[Report, Sequence[ModelUsage]]:
+    return report(reader, [run]), reader.usage(run)
 
 
-def _formatted(found: Report, form: Format) -> str:
-    if form == "csv":
-        return report_csv(found)
-    if form == "latex":
-        return report_latex(found)
-    if form == "json":
-        return json.dumps(report_json(found), ensure_ascii=False, indent=2) + "\n"
-    console = Console(width=160)
-    with console.capture() as capture:
-        print_report(console, found)
-    return capture.get()
+def _print(console: Console, found: Sequence[tuple[Report, Sequence[ModelUsage]]]) -> None:
+    for told, usage in found:
+        print_report(console, told, usage)
+
+
+score_command = by_rules(_rows, _summary, lambda found: report_json(found[0]), _print)
+"""See `simulator.runner.scoring.by_rules`."""

@@ -6,8 +6,7 @@ FILES``), which come first: a run with the name of a command is scored by ``askb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
@@ -77,29 +76,6 @@ def score_command(
     score(run, judge, base_url, budget, as_json, log)
 
 
-@contextmanager
-def scored_again(
-    run: str,
-    judge: str | None,
-    base_url: str | None,
-    budget: float | None,
-    log: Path | None,
-    scores: Callable[[LogReader, str], Iterable[Score]],
-) -> Iterator[LogReader]:
-    """A reader of the log, once the scores that a benchmark's rules give a run have been appended to it.
-
-    Raises:
-        InputError: as `refuse_judge`.
-    """
-    refuse_judge(run, judge, base_url, budget)
-    path = log or default_path()
-    with LogReader(path) as reader:
-        with LogWriter(path, durable=False) as writer:
-            for score in scores(reader, run):
-                writer.put(score)
-        yield reader
-
-
 def by_rules(
     scores: Callable[[LogReader, str], Iterable[Score]],
     summarise: Callable[[LogReader, str], SummaryT],
@@ -113,6 +89,9 @@ def by_rules(
         summarise: what came of a run.
         plain: the same for JSON.
         show: prints it.
+
+    Returns:
+        The command; it raises an `InputError` where a judge is named.
     """
 
     def score(
@@ -123,8 +102,12 @@ def by_rules(
         as_json: bool,
         log: Path | None,
     ) -> None:
-        console = Console()
-        with scored_again(run, judge, base_url, budget, log, scores) as reader:
+        _refuse_judge(run, judge, base_url, budget)
+        path, console = log or default_path(), Console()
+        with LogReader(path) as reader:
+            with LogWriter(path, durable=False) as writer:
+                for one in scores(reader, run):
+                    writer.put(one)
             found = summarise(reader, run)
         if as_json:
             console.print_json(data=plain(found))
@@ -134,11 +117,6 @@ def by_rules(
     return score
 
 
-def refuse_judge(run: str, judge: str | None, base_url: str | None, budget: float | None) -> None:
-    """Say so where a judge is named for a run that is scored by rules alone.
-
-    Raises:
-        InputError: if one is, or anything that only a judge needs.
-    """
+def _refuse_judge(run: str, judge: str | None, base_url: str | None, budget: float | None) -> None:
     if judge or base_url or budget is not None:
         raise InputError(f"{run} is scored by its benchmark's rules: there is no judge.")

@@ -1,0 +1,35 @@
+"""`askback import clarq-results`: published results files into the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.clarq.importer import import_results
+from simulator.clarq.report import report
+from simulator.clarq.tables import print_report
+from simulator.errors import InputError
+
+
+def import_clarq(
+    files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
+    run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
+    log: LogOption = None,
+) -> None:
+    """Bring published results files into the log, and score them."""
+    if run and len(files) > 1:
+        raise InputError("--run names one run; give one file, or leave it out.")
+    path = log or default_path()
+    console = Console()
+    for file in files:
+        with LogWriter(path, durable=False) as writer:
+            imported = import_results(file, writer, run)
+        with LogReader(path) as reader:
+            console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
+            print_report(console, report(reader, imported.id), [])
