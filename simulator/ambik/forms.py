@@ -24,6 +24,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from simulator.ambik.intents import Intent, parse_intent, parse_variants
+from simulator.ambik.naming import bare
 from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.playing import ANNOTATOR, NO, ROBOT, USER, YES
 from simulator.ambik.records import PairForm
@@ -195,6 +196,12 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
         passed_over=text(move, "passed_over", ANNOTATOR),
         one_ambiguity=bool(one),
     )
+
+
+def proposed_step(draft: Draft) -> int | None:
+    """Where a draft's plans part (spec 11, 4): the first line that differs, from 0; None if none does."""
+    lines = enumerate(zip(map(bare, draft.plan), map(bare, draft.ambiguous_plan), strict=False))
+    return next((place for place, (one, other) in lines if one != other), None)
 
 
 def _pair(draft: Draft, move: Mapping[str, Any]) -> Pair:

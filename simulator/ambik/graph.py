@@ -5,6 +5,7 @@ r"""The episode as a LangGraph state machine: one graph, whatever the task, whoe
     people, in a study, first set:  consent -> ready -> …
     people, free play:                         ready -> …
     people, further sets, and everybody else:           …
+    two people: each in their own time, and the task begins when both are through
 
     decide:    decide -> END                                       the robot acts, or nobody would answer
                decide -> answer -> decide -> answer -> … -> END    it asks, and has questions left
@@ -78,7 +79,7 @@ class Table:
 
     @cached_property
     def front(self) -> tuple[Due, ...]:
-        """What people do before the task: in the order of the seats, where there are two."""
+        """What people do before the task: two of them in any order, each their own things in this one."""
         kinds: tuple[Kind, ...] = ("ready",)
         if self.rules.study:
             kinds = () if self.rules.begun else ("consent", "ready")
@@ -122,13 +123,19 @@ def rebuild(turns: Iterable[Turn]) -> State:
     return State(said=said, since=due_since(logged))
 
 
-def due(table: Table, state: State) -> Due | None:
-    """Who is to do what next; None when the episode is over."""
+def due(table: Table, state: State, seat: str = "") -> Due | None:
+    """Who is to do what next; None when the episode is over.
+
+    Args:
+        table: what is played with.
+        state: of the episode.
+        seat: whose turn it is, where it may be either's: two people read the instructions at the same time.
+    """
     said = state["said"]
     if left(table, state) is not None:
         return None
-    if len(said) < len(table.front):
-        return table.front[len(said)]
+    if missing := unread(table, state):
+        return next((one for one in missing if one.seat == seat), missing[0])
     played = said[len(table.front) :]
     if table.rules.task == "annotate":
         return None if played else Due(ANNOTATOR, "annotate")
@@ -136,6 +143,12 @@ def due(table: Table, state: State) -> Due | None:
         return Due(ROBOT, "decide")
     waits = played[-1][3] == _ASKS and asked(state) <= table.rules.questions
     return Due(USER, "answer") if waits else None
+
+
+def unread(table: Table, state: State) -> tuple[Due, ...]:
+    """What people have still to do before the task."""
+    done = {(who, kind) for who, kind, *_ in state["said"]}
+    return tuple(one for one in table.front if one not in done)
 
 
 def left(table: Table, state: State) -> str | None:
@@ -214,7 +227,7 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
     Raises:
         SeatError: if the episode is over, it is not that seat's turn, or the reply breaks a rule (`forms`).
     """
-    now = due(table, state)
+    now = due(table, state, seat)
     if now is None or now.seat != seat:
         raise SeatError("Nothing is asked of you now.", seat, code="over")
     who, person = table.seats[seat], table.seats[seat].kind == "person"

@@ -74,6 +74,18 @@ class AmbikRoom(GraphRoom[graph.Table, graph.State]):
         now = graph.due(self.table(live), state)
         return now.seat if now else None
 
+    def may_begin(self, live: Live, state: graph.State, seat: str) -> bool:
+        """Whether the person in `seat` has said nothing yet: they may begin, whatever others have done."""
+        new = all(who != seat for who, *_ in state["said"])
+        return new and any(one.seat == seat for one in graph.unread(self.table(live), state))
+
+    def accept(self, live: Live, state: graph.State, seat: str, reply: Reply) -> Turn:
+        """See `GraphRoom.accept`; what comes before the task is either's turn."""
+        if not self.may_begin(live, state, seat):
+            return super().accept(live, state, seat, reply)
+        turn, _ = graph.take(self.table(live), state, seat, reply)
+        return turn
+
     def status(self, live: Live, state: graph.State) -> Literal["completed"] | None:
         """Completed once the robot acts, or asks where nobody answers; once the form is filled in."""
         return "completed" if graph.over(self.table(live), state) else None

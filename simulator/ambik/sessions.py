@@ -29,6 +29,7 @@ from simulator.ambik.views import ParticipantView, Replay, SeatName
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.lobby import PERSON, Opponent, menu, require_offered
+from simulator.runner.rooms import Live
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place, Study
@@ -171,6 +172,10 @@ class AmbikSessions(StudySessions):
         """See `StudySessions.submit`; what is said is told with the class."""
         shown: ParticipantView = await super().submit(episode_id, seat, reply, number=number)
         return shown
+
+    def _is_due(self, live: Live, state: Any, seat: str, number: int | None, now: int) -> bool:
+        # Two people read the instructions at the same time: who is ready first does not hold up the other.
+        return ROOM.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Replay:
         """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task."""

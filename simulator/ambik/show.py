@@ -1,7 +1,8 @@
 """What people see of an episode (`views`), built out of the graph's state and the item.
 
 A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
-which is their wish, and the data's answer. Neither is shown the scene before they have read the instructions.
+which is their wish, and the data's answer. Neither is shown anything of the task before both have read the
+instructions.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def participant_view(
     warning: str | None = None,
 ) -> ParticipantView:
     """What a person in `seat` may see after `state`; `ending` if the log holds one."""
-    now = None if ending else graph.due(table, state)
+    now = None if ending else graph.due(table, state, seat)
     stage = stage_of(now, seat)
-    told = {} if stage in ("consent", "instructions") else _told(table, state, seat, stage)
+    told = {} if stage in ("consent", "instructions", "gather") else _told(table, state, seat, stage)
     return ParticipantView(
         episode_id=table.episode_id,
         number=len(state["said"]),
@@ -68,7 +69,9 @@ def stage_of(now: graph.Due | None, seat: str) -> Stage:
     """Which page a person in `seat` is at."""
     if now is None:
         return "done"
-    return _STAGES[now.kind] if now.seat == seat else "wait"
+    if now.seat != seat:
+        return "gather" if now.kind in ("consent", "ready") else "wait"
+    return _STAGES[now.kind]
 
 
 def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from logs.rows import Ending
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import Ambiguity, Member
 
-Stage = Literal["consent", "instructions", "decide", "wait", "answer", "annotate", "done"]
+Stage = Literal["consent", "instructions", "gather", "decide", "wait", "answer", "annotate", "done"]
+"""Which page; ``gather``: until the other person, too, has read the instructions."""
 SeatName = Literal["robot", "user", "annotator"]
 
 

@@ -155,13 +155,17 @@ class Sessions:
         return self._shown(here, seat)
 
     async def _take(self, here: _Here, seat: str, reply: Reply, number: int | None) -> None:
-        stale = number is not None and number != len(here.turns)
-        if stale or here.ending is not None or self._room.due(here.live, here.state) != seat:
+        due = self._is_due(here.live, here.state, seat, number, len(here.turns))
+        if here.ending is not None or not due:
             raise ConflictError(_MOVED_ON)
         try:
             await self._log.write(self._room.accept(here.live, here.state, seat, reply))
         except LogConflict as error:  # another process was first
             raise ConflictError(_MOVED_ON) from error
+
+    def _is_due(self, live: Live, state: Any, seat: str, number: int | None, now: int) -> bool:
+        """Whether a reply of `seat`, written for the turn `number`, can be the turn `now`."""
+        return number in (None, now) and self._room.due(live, state) == seat
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
         """A person's own verdict on an ended episode (did the seeker succeed?).

@@ -76,7 +76,7 @@ class AmbikActions(StudyActions):
         view = await self.sessions.view(seat.episode_id, seat.seat)
         return {
             "number": view.number,
-            "my_turn": view.stage not in ("wait", "done"),
+            "my_turn": view.stage not in ("gather", "wait", "done"),
             "ended": view.stage == "done",
             "trouble": view.warning is not None,
         }

@@ -8,9 +8,11 @@ from typing import Final, cast
 
 from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.data import Guidelines, load_guidelines
+from simulator.ambik.forms import proposed_step
 from simulator.ambik.terms import APPLIANCES
 from simulator.ambik.views import Exchanged, ParticipantView, SeatName
 from ui.ambik.ports import OPPOSITE
+from ui.i18n import Strings
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Company
 from ui.study.pages import Here, session_page
@@ -18,6 +20,7 @@ from ui.study.pages import Here, session_page
 STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",
     "instructions": "instructions",
+    "gather": "instructions",
     "decide": "task",
     "wait": "task",
     "answer": "task",
@@ -34,7 +37,7 @@ def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> st
         f"ambik/{view.stage}",
         frame,
         link,
-        replace(here, view=with_question(view)),
+        replace(here, view=in_words(frame.texts, with_question(view))),
         STEPS,
         name=view.stage,
         other=OPPOSITE.get(view.seat, ""),
@@ -42,6 +45,7 @@ def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> st
         guide=guide,
         order=ORDER,
         draft=view.draft,
+        step_at=proposed_step(view.draft) if view.draft is not None else None,
         appliances=APPLIANCES,
         points=points(guide, view.seat),
         rules=tuple(step.text for step in guide.steps),
@@ -53,6 +57,13 @@ def points(guide: Guidelines, seat: SeatName) -> tuple[str, ...]:
     if seat == "annotator":
         return tuple(step.text for step in guide.steps)
     return guide.robot if seat == "robot" else guide.user
+
+
+def in_words(texts: Strings, view: ParticipantView) -> ParticipantView:
+    """The view, its trouble in words for participants; in free play they are what the program met with."""
+    if view.warning is None or not view.study:
+        return view
+    return replace(view, warning=texts("ambik.wait.trouble"))
 
 
 def with_question(view: ParticipantView) -> ParticipantView:

@@ -5,6 +5,8 @@
 (() => {
   const { part, drawDifference } = window.askback;
   const PAUSE_MS = 500;
+  const SLOW_MS = 600;
+  const OF_A_TYPE = ["ambiguous", "one_ambiguity", "question", "answer"];
 
   const split = (text, by) => text.split(by).map((one) => one.trim()).filter(Boolean);
   const lines = (text) => split(text, "\n");
@@ -145,6 +147,8 @@
 
       // Problems are named where somebody has written, and everywhere once the form was to be sent.
       apTold(field) {
+        // Before a type is chosen there is nothing to write them in.
+        if (!this.apType() && OF_A_TYPE.includes(field)) return false;
         if (this.apSent === this.number) return true;
         return this.all(`[data-field=${field}]`).some((one) => (["radio", "checkbox"].includes(one.type) ? one.checked : one.value !== one.defaultValue));
       },
@@ -158,7 +162,7 @@
         if (!said?.problems) return null;
         this.apShowProblems(said);
         this.apShowAccepted(said.accepts);
-        if (focus) this.one("[data-problems]:not([hidden])")?.focus();
+        if (focus) (this.one("[data-problems]:not([hidden], .ak-hints)") || this.one("[data-problems]:not([hidden])"))?.focus();
         return said;
       },
 
@@ -222,8 +226,12 @@
         if (this.apSending) return;
         this.apSending = true;
         this.apSent = this.number;
+        this.stAllow(false);
+        setTimeout(() => this.apSending && this.toast(this.root.dataset.thinking), SLOW_MS);
         const said = await this.apCheck({ focus: true });
         this.apSending = false;
+        this.stAllow(true);
+        this.toast("");
         if (said?.errors) return;
         // Hints are looked at once; whoever sends the same again has seen them.
         const hints = JSON.stringify(said?.problems || {});

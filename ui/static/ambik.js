@@ -6,8 +6,8 @@
 (() => {
   const { store, sleep, token, part } = window.askback;
   const SHORTCUTS = "askback.ambik.shortcuts";
+  const WISHES = "askback.ambik.wishes"; // of the last free play, for another one
   const POLL_MS = 1500;
-  const THINKING_MS = 600;
   const OWN = "own";
 
   const lines = (text) => [...new Set(text.split("\n").map((line) => line.trim()).filter(Boolean))];
@@ -36,12 +36,18 @@
         if ("filter" in field.dataset) this.akFilter(field);
         if ("others" in field.dataset) this.akShowActs();
         if (field.name === "own" || field.name === "question") this.akMissing(false);
+        if (field.name === "answer") this.one("#ak-answer-missing").hidden = true;
         if (field.name === "own" && field.value) this.one("[data-own]").checked = true;
       },
     },
 
     acts: {
-      "ak-begin"(control) { this.stGo("start", { room: "ambik", seat: control.dataset.seat }, control); },
+      "ak-begin"(control) {
+        const { seat, opposite } = control.dataset;
+        const kept = store.read(WISHES);
+        const wishes = kept?.seat === seat ? kept : { seat };
+        this.stGo("start", { room: "ambik", ...wishes, ...(opposite && { opposite }) }, control);
+      },
       "ak-way"(control) { this.akWay = control.dataset.wayOf; },
       "ak-again"() { this.akRefresh(); },
       "ak-keys"() {
@@ -54,8 +60,10 @@
       ambik(form) {
         const { seat, type } = form.elements;
         const annotator = seat.value === "annotator";
-        const wishes = annotator ? {} : { type: type.value, opposite: form.elements[`opposite-${seat.value}`].value };
-        this.stGo("start", { room: "ambik", seat: seat.value, ...wishes }, form.querySelector("[type=submit]"));
+        const more = annotator ? {} : { type: type.value, opposite: form.elements[`opposite-${seat.value}`].value };
+        const wishes = { seat: seat.value, ...more };
+        store.write(WISHES, wishes);
+        this.stGo("start", { room: "ambik", ...wishes }, form.querySelector("[type=submit]"));
       },
     },
 
@@ -149,7 +157,6 @@
           this.akInto(this.akWay);
           return null;
         }
-        this.akThinking();
         // What would be done without asking is kept beside a question.
         return { choice: { marked: this.akMarked(), ...(act && { act }), ...(asks && { ask: question }) } };
       },
@@ -161,12 +168,11 @@
 
       akAnswer() {
         const field = this.one("[data-answer]");
-        if (field.value.trim()) {
-          this.akThinking();
-          return { text: field.value };
-        }
-        this.toast(this.root.dataset.empty);
+        if (field.value.trim()) return { text: field.value };
+        const missing = this.one("#ak-answer-missing");
+        missing.hidden = false;
         field.focus();
+        missing.scrollIntoView({ block: "nearest" }); // it may be below a small screen
         return null;
       },
 
@@ -219,10 +225,6 @@
       },
 
       // ---- the seat opposite
-
-      akThinking() {
-        setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), THINKING_MS);
-      },
 
       // Every look lets the seat opposite move; while its model fails, only the person asks it again.
       async akFollow() {

@@ -5,6 +5,7 @@
 
 (() => {
   const { store, token, part } = window.askback;
+  const SLOW_MS = 600; // then the page says what is waited for, if it can
   const PARTICIPANT = "askback.ambibench.participant"; // as it was first called: it says who comes again
 
   const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
@@ -195,6 +196,7 @@
         if (this.busy || this.ended) return;
         this.stFilled();
         this.busy = true;
+        setTimeout(() => this.busy && this.toast(this.root.dataset.thinking), SLOW_MS);
         const { number, key, shown } = this.stTurn;
         this.stAllow(false);
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);

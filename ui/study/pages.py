@@ -138,10 +138,17 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
     return Offer(
         card,
         f"/{card.benchmark}/study/{card.id}",
-        texts("study.offer.minutes", minutes=whole(card.minutes)) if card.minutes else "",
+        _minutes(texts, card.minutes),
         pay_in_words(texts, card) or texts("study.offer.unpaid"),
         texts(f"study.offer.{name}", count=left),
     )
+
+
+def _minutes(texts: Strings, minutes: float | None) -> str:
+    if not minutes:
+        return ""
+    said = whole(minutes)
+    return texts("study.offer.one_minute" if said == "1" else "study.offer.minutes", minutes=said)
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:

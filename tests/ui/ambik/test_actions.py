@@ -106,13 +106,16 @@ async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     link = Page(robot.html).one("data-link")["value"] or ""
     user = Visit(actions, urlparse(link).query)
     await user.look()
-    assert user.stage == "wait"
-    assert (await actions.state(user.token))["my_turn"] is False
+    assert (robot.stage, user.stage) == ("instructions", "instructions")
     await robot.begin()
-    assert robot.stage == "wait"  # until the user has read the instructions, too
-    await user.look()
+    assert robot.stage == "gather"  # until the user has read the instructions, too
+    assert "has opened the link" in words(robot.html) and "data-link" in robot.html
+    assert Page(robot.html).one("data-waiting")["data-waiting"] == "1"
+    assert (await actions.state(robot.token))["my_turn"] is False
     assert "data-link" not in user.html
-    await user.begin()
+    assert (await user.send(text="ready", render="render-user"))[
+        "accepted"
+    ]  # on the page as it was before the robot was ready
     await robot.look()
     assert robot.stage == "decide"
     number = user.number

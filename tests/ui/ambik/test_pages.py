@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -25,7 +26,7 @@ from ui.ambik.stages import STEPS, stage_page, with_question
 from ui.i18n import LANGUAGES, strings
 from ui.render.environment import environment
 from ui.render.frame import Frame
-from ui.render.play import Company
+from ui.render.play import Company, Invitation
 from ui.study.pages import Here
 
 Log = tuple[LogWriter, LogReader]
@@ -158,6 +159,52 @@ async def test_a_users_page_tells_what_a_model_as_user_is_told(
     assert said not in words(page_of(view("answer", "user", question="Which?", wish="Bring the oat milk.")))
 
 
+async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    draft = draft_of(log[1], visit.episode)
+    at = next(
+        n
+        for n, (one, other) in enumerate(zip(draft.plan, draft.ambiguous_plan, strict=False))
+        if one != other
+    )
+    (step,) = [attrs for _, attrs in Page(visit.html).tags if attrs.get("name") == "step"]
+    assert step["value"] == str(at + 1)
+    alike = replace(draft, ambiguous_plan=draft.plan)
+    (step,) = [
+        attrs
+        for _, attrs in Page(page_of(view("annotate", "annotator", draft=alike))).tags
+        if attrs.get("name") == "step"
+    ]
+    assert step["value"] == ""
+
+
+async def test_the_form_is_the_studys_step_of_the_task(actions: Actions) -> None:
+    visit = await enter(actions, "annotators", "step")
+    await visit.begin()
+    assert '<li class="" aria-current="step">Task</li>' in visit.html
+
+
+async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: Log) -> None:
+    visit = await play(actions, "annotator")
+    await visit.begin()
+    fields = pair_fields(draft_of(log[1], visit.episode))
+    shown = Replay(task="t", form=tuple((name, as_logged(value)) for name, value in fields.items()))
+    told = story(strings("en"), "annotator", shown)
+    said = dict(told.fields)
+    assert [*said][:2] == ["Clear task", "Things in the kitchen"]
+    assert said["Step at which they part"] == str(fields["step"] + 1)
+    assert said["Type"] == strings("en")(f"ambik.type.{fields['type']}")
+    assert said["Things in the kitchen"] == ", ".join(fields["objects"])
+    assert said["Exactly one thing is open in this task."] == "yes"
+    assert "In a study" in told.lead
+    assert "In a study" not in story(strings("en"), "annotator", shown, study=True).lead
+
+
+def as_logged(value: object) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotator")
     await visit.begin()
@@ -203,7 +250,28 @@ def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
     html = page_of(view("wait", warning="ModelError: no key"))
     assert Page(html).one("data-waiting")["data-waiting"] == "0"
     assert "Try again" in words(html)
-    assert "The other person" in words(page_of(view("wait"), Company(person=True)))
+    assert "The person who is the user" in words(page_of(view("wait"), Company(person=True)))
+
+
+def test_a_participant_is_told_of_trouble_in_words() -> None:
+    html = page_of(view("wait", "user", study=True, warning="RateLimited: 429 too many"))
+    assert "the robot does not answer" in words(html)
+    assert "RateLimited" not in html
+    assert "RateLimited" in page_of(view("wait", "user", warning="RateLimited: 429 too many"))
+
+
+def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:
+    text = words(page_of(view("answer", "user", question="Which?", wish="Bring the oat milk.")))
+    assert text.index("Bring the oat milk.") < text.index("Bring the milk.") < text.index("Which?")
+
+
+def test_the_link_is_at_hand_before_the_task_and_folded_away_in_it() -> None:
+    host = Company(True, Invitation("/play?t=x", fresh=False))
+    for stage, open_ in (("instructions", True), ("gather", True), ("decide", False), ("wait", False)):
+        page = Page(page_of(view(stage, may_ask=True), host))
+        (invite,) = [attrs for tag, attrs in page.tags if tag == "details" and "ak-invite" in attrs["class"]]
+        assert ("open" in invite) == open_
+        assert ("once more" in words(page_of(view(stage), host))) != open_
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -258,6 +326,23 @@ def test_sets_stand_side_by_side() -> None:
     assert "No model has been run" in words(
         end_page(Frame(strings("en")), LINK, Here(view=view("done")), Replay(task="t"))
     )
+
+
+def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
+    frame, shown = Frame(strings("en")), view("done", "user", study=True)
+    quiet = words(end_page(frame, LINK, Here(view=shown), None))
+    asked = replace(shown, exchanges=(Exchanged("Which?", "This."),))
+    assert "nothing to ask you" in quiet
+    assert "nothing to ask you" not in words(end_page(frame, LINK, Here(view=asked), None))
+    assert "nothing to ask you" not in words(end_page(frame, LINK, Here(view=view("done", study=True)), None))
+
+
+def test_whether_the_action_was_right_is_said_in_words() -> None:
+    for right, said in ((True, "right"), (False, "not what was meant")):
+        replay = Replay(task="t", action="Take the milk.", right=right)
+        html = end_page(Frame(strings("en")), LINK, Here(view=view("done", "user")), replay)
+        assert said in [text.strip() for text in Page(html).texts]
+        assert f'<span class="ab-hidden">{said}' not in html
 
 
 def test_an_episode_that_was_broken_off_tells_no_result() -> None:

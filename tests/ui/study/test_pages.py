@@ -11,11 +11,11 @@ from visiting import words
 
 import ui
 from simulator.studies import Completion
-from simulator.studies.cards import Refusal
+from simulator.studies.cards import Refusal, StudyCard
 from ui.i18n import strings
 from ui.render.environment import environment
 from ui.render.frame import Frame
-from ui.study.pages import message_page, whole
+from ui.study.pages import message_page, offer, whole
 
 CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "withdrawn", "gone")
 
@@ -40,6 +40,23 @@ def test_play_without_a_study_leads_to_the_benchmark() -> None:
 
 def test_numbers_without_idle_decimals() -> None:
     assert [whole(6.0), whole(17.5), whole(0.0)] == ["6", "17.5", "0"]
+
+
+@pytest.mark.parametrize(("minutes", "said"), [(1, "about 1 minute"), (3.5, "about 3.5 minutes"), (0, "")])
+def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
+    card = StudyCard(
+        id="s",
+        benchmark="ambik",
+        title="The study",
+        task="robot",
+        open=True,
+        places_left=3,
+        minutes=minutes,
+        pay="",
+        languages=("en",),
+        texts={},
+    )
+    assert offer(Frame(strings("en")), card).minutes == said
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:

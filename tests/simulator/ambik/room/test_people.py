@@ -95,9 +95,9 @@ async def test_a_person_as_user(play, submit, item, act, ask):
 
 async def test_two_people(play, submit, item, act, ask):
     played = await play(item, "person", "person", questions=1)
-    assert (played.view("robot").stage, played.view("user").stage) == ("instructions", "wait")
+    assert (played.view("robot").stage, played.view("user").stage) == ("instructions", "instructions")
     played = await submit(played, "robot", READY)
-    assert (played.view("robot").stage, played.view("user").stage) == ("wait", "instructions")
+    assert (played.view("robot").stage, played.view("user").stage) == ("gather", "instructions")
     played = await submit(played, "user", READY)
     played = await submit(played, "robot", ask("Which?"))
     assert (played.view("robot").stage, played.view("user").stage) == ("wait", "answer")
@@ -139,6 +139,19 @@ async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, su
     played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
     assert played.payload("annotate")["private"] == ["form", "problems"]
     assert dict(ROOM.replay(draft, played.turns, ()).form)["delete"] == "absurd"
+
+
+async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_through(play, submit, item):
+    for first, second in (("robot", "user"), ("user", "robot")):
+        begun = await submit(await play(item, "person", "person", questions=1), first, READY)
+        for seat in ("robot", "user"):
+            view = begun.view(seat)
+            assert (view.task, view.scene, view.step, view.wish, view.detail) == ("", (), "", "", "")
+        with pytest.raises(SeatError):
+            await submit(begun, first, READY)
+        both = await submit(begun, second, READY)
+        assert (both.view("robot").stage, both.view("user").stage) == ("decide", "wait")
+        assert both.view("user").wish == item.pair.clear
 
 
 async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, ask):

@@ -159,6 +159,21 @@ async def test_two_people_play_one_episode(server):
     assert server.reader.run(server.reader.episode(episode).run_id).setup == "H2H"
 
 
+async def test_who_is_ready_first_does_not_hold_up_the_other(server):
+    """Both opened the instructions when nobody had said anything; neither is told to look again."""
+    episode = await server.sessions.start(seat="robot", opposite="person")
+    numbers = {seat: (await server.sessions.view(episode, seat)).number for seat in ("robot", "user")}
+    ready = {seat: Reply(text="ready", key=f"0.{seat}") for seat in ("user", "robot")}
+    for seat, reply in ready.items():
+        shown = await server.sessions.submit(episode, seat, reply, number=numbers[seat])
+        assert await server.again().submit(episode, seat, reply, number=numbers[seat]) == shown
+    assert shown.stage == "decide"
+    assert [turn.seat for turn in server.reader.turns(episode)] == ["user", "robot"]
+    for seat in ready:  # a second tab, whose page is old
+        with pytest.raises(ConflictError):
+            await server.sessions.submit(episode, seat, Reply(text="ready", key="0.tab"), number=0)
+
+
 @pytest.mark.parametrize(
     "choice",
     [
