@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from simulator.ambik.files.jsonlist import read_records
 from simulator.ambik.files.lettered import letters, logprob
+from simulator.ambik.files.table import spelled
+from simulator.ambik.files.versions import part_of
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.parsing import read_certainty
 from simulator.ambik.playing import read_settings
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.rows import read_item
@@ -32,13 +35,14 @@ from simulator.ambik.terms import (
     Ambiguity,
     Member,
     Part,
+    TaskType,
 )
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row
 
+T = TypeVar("T")
 ROBOTS: Final = (*METHODS, "offline", "person")
 _HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options")
-_CERTAINTIES: Final = ("certain", "uncertain", "invalid")
 OTHERS: Final = ("user", "annotator")
 """Seats of the lines of a log that are no decisions: people's answers and forms."""
 
@@ -52,6 +56,7 @@ class DecisionLine:
         known: whether the line holds its item.
         turn: of its episode.
         calibrates: whether it serves calibration.
+        guessed: that it does is not said, but follows from there being neither a threshold nor a set.
         threshold: the one that was in force, as far as the line tells it.
         settings: likewise.
         dataset: as written; `version` likewise.
@@ -63,6 +68,7 @@ class DecisionLine:
     known: bool
     turn: int = 0
     calibrates: bool = False
+    guessed: bool = False
     threshold: Calibrated | None = None
     settings: Settings = DEFAULT
     dataset: str = ""
@@ -139,13 +145,16 @@ def _with_item(
         # The same id with another type is another data set's pair.
         if pair is None or (item.member == "ambiguous" and pair.type != item.pair.type):
             return line
-        item = replace(item, pair=pair)
+        # Where the line does not say what it serves, the pair may.
+        part = part_of(pair) if line.guessed and pair.take_ambiguous is None else item.part
+        item = replace(item, pair=pair, part=part)
     else:
         scenario = scenarios.get(item.scenario.id)
         if scenario is None:
             return line
         item = replace(item, scenario=scenario)
-    return replace(line, decision=replace(line.decision, item=item), known=True)
+    calibrates = line.calibrates if not line.guessed else item.part == "calibration"
+    return replace(line, decision=replace(line.decision, item=item), known=True, calibrates=calibrates)
 
 
 def decision_line(row: Row, file: Path) -> DecisionLine:
@@ -154,17 +163,21 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
     Raises:
         FieldError: names the field that is missing or wrong.
     """
-    method = row.one_of("method", ROBOTS)
+    method = _one_of(row, "method", ROBOTS)
     item, known = _item(row)
     run = _text(row, "run_id") or file.stem
     threshold = _threshold(row)
     part = _part(row, item)
     unset = method in CONFORMAL and threshold is None and not row.get("prediction_set")
+    calibrates = part == "calibration" if part else unset
+    if part is None and calibrates:
+        item = replace(item, part="calibration")
     return DecisionLine(
         decision=_decision(row, method, item, run),
         known=known,
         turn=row.whole("turn") if row.get("turn") is not None else 0,
-        calibrates=part == "calibration" if part else unset,
+        calibrates=calibrates,
+        guessed=part is None and calibrates,
         threshold=threshold,
         settings=row.parsed("settings", read_settings, row.get("settings") or {}),
         dataset=_text(row, "dataset"),
@@ -196,8 +209,8 @@ def _item(row: Row) -> tuple[DecideItem, bool]:
             raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
         scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=kind)
         return ScenarioItem(scenario=scenario, part=part), False
-    member: Member = row.one_of("member", MEMBERS)
-    kind = row.one_of("type", TASK_TYPES)
+    member: Member = _one_of(row, "member", MEMBERS)
+    kind: TaskType = _one_of(row, "type", TASK_TYPES)
     if (kind == "unambiguous_direct") != (member == "clear"):
         raise row.wrong("type", f"is {kind}, which a task that is {member} cannot be")
     # Of a clear task nothing is told by its pair's type.
@@ -226,7 +239,8 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
     context = row.one_of("context", CONTEXTS) if row.get("context") is not None else "full_plan"
     dialogue = row.one_of("dialogue", DIALOGUES) if row.get("dialogue") is not None else "before"
     generator, chooser, answer = (_text(row, name) for name in ("generator", "chooser", "answer"))
-    called = ".".join((item.id, method, generator, chooser, context, dialogue))
+    seed = "" if row.get("seed") is None else f".{row.get('seed')}"
+    called = ".".join((item.id, method, generator, chooser, context, dialogue)) + seed
     base = Decision(
         episode_id=_text(row, "episode_id") or called,
         run=run,
@@ -249,9 +263,10 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
 
 def _asked(row: Row, answer: str) -> bool | None:
     """Whether it asked. Where the line does not say so: who was answered did, who could have been did not."""
-    asks = row.get("asks", row.get("help"))
-    if asks is not None and not isinstance(asks, bool | int):
-        raise row.wrong("asks", f"is {asks!r}, not true or false")
+    asking = "asks" if row.get("asks") is not None else "help"
+    asks = row.get(asking)
+    if asks is not None and asks not in (0, 1):
+        raise row.wrong(asking, f"is {asks!r}, not true or false")
     if asks is None and (answer or row.get("questions")):
         return bool(answer)
     return None if asks is None else bool(asks)
@@ -265,10 +280,16 @@ def _lettered(row: Row) -> dict[str, Any]:
     return {
         "options": texts,
         "filled": () if row.get("filled_options") is None else letters(row, "filled_options", texts),
-        "tokens": tuple(_token(row, place, one) for place, one in enumerate(row.list("token_table"))),
+        "tokens": tuple(_token(row, place, one) for place, one in enumerate(_tokens(row))),
         "action": _text(row, "action"),
         "right": None if row.get("right") is None else letters(row, "right", texts),
     }
+
+
+def _tokens(row: Row) -> list[Any]:
+    """Tokens with their log-probabilities, a list or an object."""
+    given = row.get("token_table")
+    return [list(one) for one in given.items()] if isinstance(given, dict) else row.list("token_table")
 
 
 def _judged(row: Row) -> dict[str, Any]:
@@ -305,7 +326,10 @@ def _single(row: Row) -> dict[str, Any]:
 
 
 def _certain(row: Row) -> dict[str, Any]:
-    return {**_single(row), "certainty": row.one_of("certainty", _CERTAINTIES)}
+    certainty, flags = read_certainty(row.text("certainty", empty=True)), _texts(row, "flags")
+    if certainty == "invalid":
+        flags = tuple(dict.fromkeys((*flags, "invalid_certainty")))
+    return {**_single(row), "certainty": certainty, "flags": flags}
 
 
 def _marked(row: Row) -> dict[str, Any]:
@@ -358,9 +382,22 @@ def _token(row: Row, place: int, given: Any) -> tuple[str, float]:
 
 
 def _said(row: Row, name: str) -> tuple[tuple[str, str], ...]:
-    if not row.get(name):
+    """Texts by role: a list of objects, of texts alone, or an object."""
+    given = row.get(name)
+    if not given:
         return ()
+    if isinstance(given, dict):
+        return tuple((role, text) for role, text in given.items() if isinstance(text, str))
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        return tuple(("", text) for text in given)
     return tuple((one.text("role"), one.text("text", empty=True)) for one in row.rows(name))
+
+
+def _one_of(row: Row, name: str, allowed: tuple[T, ...]) -> T:
+    """One of some names, however it is spelled."""
+    given = row.get(name)
+    found = next((one for one in allowed if isinstance(given, str) and one == spelled(given)), None)
+    return row.one_of(name, allowed) if found is None else found
 
 
 def _text(row: Row, name: str) -> str:

@@ -129,7 +129,10 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
             )
             found.remarks += _without_texts(run, of)
     if spare := sum(one.decision.episode_id not in used for one in calibrating):
-        found.remarks.append(f"{spare} calibration rows are of no method, robot and context that was tested")
+        found.remarks.append(
+            f"{spare} calibration rows (part = calibration, or neither a part nor q_hat) are of no method, "
+            "robot and context that was tested"
+        )
     return found
 
 

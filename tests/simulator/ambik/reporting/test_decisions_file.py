@@ -132,7 +132,9 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
             {"method": "lofreecp", "samples": {"wait": 0}},
             "samples has an answer that was drawn less than once",
         ),
-        ({"method": "binary", "certainty": "perhaps"}, 'certainty is "perhaps"'),
+        ({"method": "binary", "certainty": None}, "certainty is null, not a text"),
+        ({"method": "binary", "certainty": "certain", "help": "yes"}, "help is 'yes', not true or false"),
+        ({"token_table": {"A": "x"}}, "token_table[0] is 'x', not a finite number"),
         ({"item": {"kind": "pair"}}, "item"),
     ],
 )
@@ -142,6 +144,50 @@ def test_faults_name_line_and_field(tmp_path, change, said):
     (fault,) = found.faults
     assert (fault.line, fault.task) == (2, "p2")
     assert said in fault.message
+
+
+@pytest.mark.parametrize(
+    ("said", "read_as"),
+    [("Certain", "certain"), (" UNCERTAIN\n", "uncertain"), ("Uncertain.", "invalid"), ("", "invalid")],
+)
+def test_certainty_is_read_as_from_a_model(tmp_path, said, read_as):
+    (line,) = read(tmp_path, {**KNOWNO, "method": "Binary", "certainty": said, "flags": None}).rows
+    assert line.decision.certainty == read_as
+    assert line.decision.flags == (("invalid_certainty",) if read_as == "invalid" else ())
+
+
+def test_other_programs_write_names_and_tables_in_other_ways(tmp_path):
+    plain = read(tmp_path, KNOWNO).rows
+    other = {
+        **KNOWNO,
+        "method": "KnowNo",
+        "member": "Ambiguous",
+        "type": "Preferences",
+        "token_table": {"A": -0.5, "B": -1.0},
+    }
+    assert read(tmp_path, other).rows == plain
+    for said in ({"choose": "A"}, [{"role": "choose", "text": "A"}]):
+        (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": said}).rows
+        assert line.decision.raw == (("choose", "A"),)
+    (line,) = read(tmp_path, {**KNOWNO, "raw_outputs": ["A", "B"]}).rows
+    assert line.decision.raw == (("", "A"), ("", "B"))
+
+
+def test_decisions_of_several_seeds_are_several(tmp_path):
+    found = read(tmp_path, {**KNOWNO, "seed": 1}, {**KNOWNO, "seed": 2})
+    assert len(found.rows) == 2 and found.faults == ()
+
+
+def test_where_no_part_is_told_the_pair_tells_it(tmp_path):
+    (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "prediction_set": []}).rows
+    assert line.calibrates and line.decision.item.part == "calibration"
+    pair = replace(next(one for one in load_pairs() if one.type == "preferences"), id="p1")
+    for taken, part in ((None, "test"), (True, "calibration")):
+        (found,) = with_items([line], {"p1": replace(pair, take_ambiguous=taken)}, {})
+        assert (found.calibrates, found.decision.item.part) == (part == "calibration", part)
+    (told,) = read(tmp_path, {**KNOWNO, "part": "calibration"}).rows
+    (found,) = with_items([told], {"p1": replace(pair, take_ambiguous=None)}, {})
+    assert found.calibrates and found.decision.item.part == "calibration"
 
 
 def test_the_same_decision_twice_is_a_fault(tmp_path):
