@@ -40,7 +40,7 @@ class Asked:
         right: whether the end was right; None where nothing was done in the end, or nobody knows.
         may_ask: whether asking was allowed; if not, it says nothing that nobody asked.
         open: whether a judge has still to settle `right`, which is a lower bound until then.
-        manner: how the robot played, where its seat's name does not say it.
+        manner: how the robot played, point by point, where its seat's name does not say it.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Asked:
     right: bool | None
     may_ask: bool = True
     open: bool = False
-    manner: str = ""
+    manner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,7 @@ class Asking:
         item: its name.
         robot: who could ask; with its manner in brackets.
         user: who answered.
+        seat: who could ask, by name alone.
         told: what the room tells.
     """
 
@@ -73,6 +74,7 @@ class Asking:
     item: str
     robot: str
     user: str
+    seat: str
     told: Asked
 
     @property
@@ -125,6 +127,8 @@ class Row:
         after: share of the same that was right in the end.
         gain: `after` less `before` (paired bootstrap).
         open: episodes whose success a judge has still to settle.
+        seat: who could ask, by name alone.
+        manner: how they played (`Asked.manner`); with the name it makes `robot`.
     """
 
     benchmark: str
@@ -144,6 +148,8 @@ class Row:
     after: Interval | None
     gain: Interval | None
     open: int = 0
+    seat: str = ""
+    manner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +232,9 @@ def _read_run(
                     run=run,
                     episode_id=episode.id,
                     item=items[episode.item_hash].name,
-                    robot=f"{robot} ({told.manner})" if told.manner else robot,
+                    robot=f"{robot} ({', '.join(told.manner)})" if told.manner else robot,
                     user=episode.seats.get(part.USER, ""),
+                    seat=robot,
                     told=told,
                 )
             )
@@ -257,6 +264,8 @@ def _row(some: Sequence[Asking], benchmark: str, robot: str, user: str, kind: st
         after=_share(both, _is_right),
         gain=paired_bootstrap(before, after) if both else None,
         open=sum(one.told.open for one in some),
+        seat=some[0].seat,
+        manner=some[0].told.manner,
     )
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.asking import BENCHMARKS, Found, Row, askings, rows
+from simulator.asking import BENCHMARKS, Asking, Found, Row, askings, rows
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
 from simulator.stats import Interval
@@ -139,7 +139,7 @@ def plain(made: Report) -> dict[str, Any]:
     return {
         "rows": [_plain_row(one) for one in made.rows],
         "by_kind": [_plain_row(one) for one in made.by_kind],
-        "episodes": [asdict(one) for one in made.found.askings],
+        "episodes": [_plain_episode(one) for one in made.found.askings],
         "left_out": made.found.left_out,
         "notes": list(NOTES),
     }
@@ -211,6 +211,10 @@ def _plain_row(one: Row) -> dict[str, Any]:
         name: value._asdict() if isinstance(value := getattr(one, name), Interval) else value
         for name in one.__slots__
     }
+
+
+def _plain_episode(one: Asking) -> dict[str, Any]:
+    return asdict(one) | {"told": asdict(one.told) | {"manner": ", ".join(one.told.manner)}}
 
 
 def _print(console: Console, made: Report) -> None:

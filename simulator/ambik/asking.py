@@ -88,12 +88,12 @@ def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
     return f"{name}, clarified" if clarified else name
 
 
-def _manner(first: Mapping[str, Any], *, answered: bool) -> str:
+def _manner(first: Mapping[str, Any], *, answered: bool) -> tuple[str, ...]:
     """The method that a model played, whether it saw the step alone, whether anybody answers."""
     parts = [_MANNERS.get(str(first.get("method")), "")]
     parts += ["action only"] if first.get("context") == "action_only" else []
     parts += [] if answered else ["decides once"]
-    return ", ".join(filter(None, parts))
+    return tuple(filter(None, parts))
 
 
 def _yes_or_no(value: float | None) -> bool | None:

@@ -48,7 +48,7 @@ def asked(
         right_before=None,
         right=score_episode(item, turns).success,
         may_ask=played.questions != 0,
-        manner="sees all" if played.mode == "full" else "",
+        manner=("sees all",) if played.mode == "full" else (),
     )
 
 

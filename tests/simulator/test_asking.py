@@ -255,6 +255,7 @@ def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
 def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
     alone, answered = rows(askings(reader, ["k0", "k"]).askings)[::-1]
     assert alone.robot == "offline/kitchen (decides once)"
+    assert (alone.seat, alone.manner) == ("offline/kitchen", ("decides once",))
     assert alone.gain is None
     assert answered.gain.n == 20
     assert alone.when_needed == answered.when_needed
@@ -271,7 +272,9 @@ def _asking(needed, questions, *, right=None, before=None, useful=None, robot="r
         right=right,
         **more,
     )
-    return Asking(benchmark="ambik", run="x", episode_id="e", item="i", robot=robot, user="u", told=told)
+    return Asking(
+        benchmark="ambik", run="x", episode_id="e", item="i", robot=robot, user="u", seat=robot, told=told
+    )
 
 
 def test_measures_say_how_often_and_of_how_many():

@@ -11,6 +11,7 @@ from simulator.ambik.measuring.epsilon import EpsilonPoint
 from simulator.asking import Row
 from simulator.stats import Interval
 from ui.i18n import Strings
+from ui.research.asking_words import robot_name
 from ui.research.figures import Figure
 from ui.research.format import number
 
@@ -105,7 +106,7 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
     known = [one for one in some if one.when_needed is not None or one.when_not is not None]
     if not known:
         return None
-    labels = [_robot(one) for one in known]
+    labels = [_robot(t, one) for one in known]
     data: list[Plotly] = []
     for name, colour, symbol in (("when_needed", _MINT, "circle"), ("when_not", _CLAY, "diamond")):
         shares = [(label, getattr(one, name)) for one, label in zip(known, labels, strict=True)]
@@ -144,8 +145,9 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
     return figure
 
 
-def _robot(row: Row) -> str:
-    name = f"{row.robot} / {row.user}" if row.user else row.robot
+def _robot(t: Strings, row: Row) -> str:
+    robot = robot_name(t, row)
+    name = f"{robot} / {row.user}" if row.user else robot
     return name if len(name) <= 34 else f"{name[:33]}…"
 
 

@@ -8,7 +8,9 @@ from typing import Final
 
 from simulator.asking import BENCHMARKS, Row, askings, rows
 from simulator.stats import Interval
+from ui.i18n import Strings
 from ui.research.ambik_plots import who_asks
+from ui.research.asking_words import kind_name, robot_name
 from ui.research.desk import Desk, RunCard
 from ui.research.format import Cell, Scale, cell, scale
 from ui.research.view import Page, Visit
@@ -40,10 +42,14 @@ class Line:
     """A row of the table.
 
     Attributes:
+        robot: who could ask, in words.
+        kind: of tasks, likewise.
         cells: by measure; None where nothing is known.
     """
 
     row: Row
+    robot: str
+    kind: str
     cells: dict[str, Cell | None]
 
 
@@ -68,19 +74,21 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
         by=by,
         every_by=BY,
         commands=COMMANDS,
-        groups=[(name, _lines([one for one in table if one.benchmark == name])) for name in rooms],
+        groups=[(name, _lines(visit.t, [one for one in table if one.benchmark == name])) for name in rooms],
         measures=[name for name in MEASURES if any(getattr(one, name) is not None for one in table)],
         left_out=found.left_out,
     )
 
 
-def _lines(some: Sequence[Row]) -> list[Line]:
+def _lines(t: Strings, some: Sequence[Row]) -> list[Line]:
     known = [one.questions for one in some if one.questions is not None]
     most = max([1.0, *(one.high for one in known)])
     scales: dict[str, Scale] = {"questions": scale((), fixed=(0.0, most)), "gain": _GAIN}
     return [
         Line(
             one,
+            robot_name(t, one),
+            kind_name(t, one),
             {name: _cell(getattr(one, name), scales.get(name, _SHARE), name == "gain") for name in MEASURES},
         )
         for one in some

@@ -18,6 +18,7 @@ from pots import (
     KITCHEN,
     KNOWNO,
     LOFREE,
+    MODEL,
     PEOPLE,
     RUNS,
     SECRET,
@@ -36,11 +37,15 @@ from simulator.ambik.playing import Options
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
 from simulator.ambik.trial_log import decisions, forms, options_of
-from simulator.asking import askings, rows
+from simulator.asking import Row, askings, rows
+from simulator.handmethat.task import LEVELS
+from trees.types import TASK_TYPES
 from ui.i18n import strings
+from ui.research import asking_page
 from ui.research.ambik_pairs import filled_form
 from ui.research.ambik_read import laid, read_run
 from ui.research.ambik_run import in_words
+from ui.research.asking_words import kind_name
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 
@@ -251,6 +256,38 @@ def test_who_asks_is_told_in_a_table_and_drawn(log: Calls, by: str, language: st
             value, low, high, _ = one.decided
             assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
     assert answer["html"].count('href="/research/download/asking') == 4
+
+
+def test_robots_and_kinds_are_named_in_the_page_s_language(log: Calls) -> None:
+    query = f"runs={KNOWNO}&runs={KITCHEN}&by=kind"
+    answer = page(log, query, "/research/asking", "zh")
+    said = words(answer)
+    assert f"{MODEL} (KnowNo, 只决定一次)" in said
+    assert not re.search("decides|unambiguous|common sense|preferences|safety", said)
+    labels = answer["figures"]["asking-ambik"]["layout"]["yaxis"]["categoryarray"]
+    assert f"{MODEL} (KnowNo, 只决定一次)" in labels
+    said = words(page(log, query, "/research/asking"))
+    for one in rows(askings(log.desk.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
+        assert one.robot in said and one.kind in said
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("benchmark", "kinds"),
+    [
+        ("clarq", {one.en for one in TASK_TYPES}),
+        ("handmethat", {f"level {level}" for level in LEVELS}),
+        ("ambik", {"unambiguous", *("preferences", "common sense", "safety")}),
+        ("ambik", {f"{kind}, clarified" for kind in ("preferences", "common sense", "safety")}),
+        ("ambik", {"spatial_ambiguous", "unsafe", "multilabel"}),
+    ],
+)
+def test_every_kind_of_task_has_a_name(benchmark: str, kinds: set[str], language: str) -> None:
+    measures: dict[str, Any] = dict.fromkeys(("robot", "user"), "") | dict.fromkeys(asking_page.MEASURES)
+    for kind in sorted(kinds):
+        row = Row(benchmark=benchmark, kind=kind, episodes=1, **measures)
+        name = kind_name(strings(language), row)
+        assert name and (language == "en" or re.search("[\u4e00-\u9fff]", name))
 
 
 def test_nothing_is_compared_before_runs_are_chosen(log: Calls) -> None:

@@ -1,0 +1,29 @@
+"""What robots and kinds of tasks are called where asking is compared, in the page's language."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulator.asking import Row
+from trees.types import TASK_TYPES
+from ui.i18n import Strings
+
+_SAID: Final = "research.asking"
+
+
+def robot_name(t: Strings, row: Row) -> str:
+    """Who could ask, with how they played in brackets; names of methods and models are left as they are."""
+    if not row.manner:
+        return row.seat
+    manner = ", ".join(t.get(f"{_SAID}.manner.{one}", one) for one in row.manner)
+    return f"{row.seat} ({manner})"
+
+
+def kind_name(t: Strings, row: Row) -> str:
+    """The kind of tasks that a row is of: of all of them together, if it names none."""
+    if not row.kind:
+        return t(f"{_SAID}.kind_all")
+    if row.benchmark == "clarq":
+        names = {one.en: one.name("zh" if t.language == "zh" else "en") for one in TASK_TYPES}
+        return names.get(row.kind, row.kind)
+    return t.get(f"{_SAID}.kinds.{row.kind}", t.get(f"research.ambik.scenario.{row.kind}", row.kind))
