@@ -40,6 +40,7 @@ from simulator.ambient.train_nli_command import train_ambient_nli
 from simulator.ambik import assignment as ambik_studies
 from simulator.ambik import data_command as ambik_data
 from simulator.ambik.generate_command import generate_ambik
+from simulator.ambik.import_command import import_ambik
 from simulator.ambik.report_command import report_ambik
 from simulator.ambik.run_command import run_ambik
 from simulator.ambik.score_command import score_ambik
@@ -94,6 +95,7 @@ _report.command("ambik")(report_ambik)
 _report.command("asking")(report_asking)
 _import.command("clarq-results")(import_clarq)
 _import.command("ambient-results")(import_ambient)
+_import.command("ambik-results")(import_ambik)
 _audit.command("provider")(audit_provider)
 _train.command("clarq-ranker")(train_clarq_ranker)
 _train.command("handmethat")(train_handmethat)

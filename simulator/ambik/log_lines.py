@@ -75,7 +75,8 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
         for number, turn in enumerate(turns):
             match turn.payload.get("kind"):
                 case "decide":
-                    used = decoding.get((episode.id, turn.number), {})
+                    # Of imported runs there are no calls: their turns say what was told of them.
+                    used = decoding.get((episode.id, turn.number)) or turn.payload.get("decoding", {})
                     yield _decided(place, turn, turns[:number], turns[number + 1 :], used)
                 case "answer" if turn.payload.get("person"):
                     yield place.head | {"seat": USER, **_person(place, turn, USER), **_closing(place, turn)}
@@ -134,6 +135,8 @@ def _decided(
         **_measured(item, found, payload),
         "flags": list(found.flags),
     }
+    if found.right is not None:
+        line["right"] = list(found.right)
     if payload.get("person"):
         line |= {"offered": payload["offered"], "marked": payload["chosen"], **_person(place, turn, ROBOT)}
     return line | _closing(place, turn)
