@@ -7,17 +7,13 @@ the server tokenises the text, so a label that its tokenizer glues to what is be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-import httpx2
-import openai
 from openai.types import Completion as Answer
 
-from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
 from simulator.models.errors import BadRequest, Malformed, Unsupported
-from simulator.models.keys import Identity
-from simulator.models.openai_backend import KEY_VARIABLE, server_of
+from simulator.models.openai_server import OpenAIServer, drawn
 from simulator.models.sampling import require_samples
 from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
 from simulator.models.tokenised import Token, is_glued
@@ -25,44 +21,14 @@ from simulator.models.tokenised import Token, is_glued
 _IMPOSSIBLE = float("-inf")
 
 
-class CompletionsModel:
-    """``completions/<model>`` over text completions; sends each request once, retries are `Retried`'s."""
+class CompletionsModel(OpenAIServer):
+    """``completions/<model>`` over text completions."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 120.0,
-        extra: Mapping[str, Any] | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-    ) -> None:
-        """Make a client; nothing is sent yet.
-
-        Args:
-            model: the name the server knows it by.
-            base_url: the server; by default ``$OPENAI_BASE_URL`` or OpenAI's own.
-            api_key: by default ``$OPENAI_API_KEY``; servers other than OpenAI's may do without.
-            timeout: seconds that an answer may take.
-            extra: body parameters sent with every request.
-            http_client: another transport, for tests.
-
-        Raises:
-            AuthenticationFailed: if there is no key; names the variable.
-        """
-        url, official = server_of(base_url)
-        self.identity = Identity("completions", model, url, dict(extra or {}))
-        self.name = self.identity.name
-        self.capabilities = Capabilities(
-            logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True
-        )
-        self.ignored: frozenset[str] = frozenset()
-        self._timeout = timeout
-        key = remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=official)
-        self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
-        )
+    provider = "completions"
+    capabilities = Capabilities(
+        logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True
+    )
+    ignored: frozenset[str] = frozenset()
 
     async def complete(self, request: Request) -> Completion:
         """Continue a plain text.
@@ -76,16 +42,8 @@ class CompletionsModel:
         body: dict[str, Any] = {
             "prompt": plain_text(request),
             "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
+            **drawn(request),
         }
-        if request.top_p != 1:
-            body["top_p"] = request.top_p
-        if request.stop:
-            body["stop"] = list(request.stop)
-        if request.seed is not None:
-            body["seed"] = request.seed
-        if request.samples > 1:
-            body["n"] = request.samples
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
         answer = await self._send(body)
@@ -138,17 +96,8 @@ class CompletionsModel:
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
         return Scored(positions=tuple(positions), usage=_usage(answer))
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
     async def _send(self, body: dict[str, Any]) -> Answer:
-        body = {"model": self.identity.model, **body}
-        if self.identity.extra:
-            body["extra_body"] = dict(self.identity.extra)
-        async with remote.translated(self.name, openai, self._timeout):
-            # The body is plain JSON on purpose; the SDK's overloads are about literal keywords.
-            answer: object = await cast(Any, self._client.completions).create(**body)
+        answer = await self._create(self._client.completions, body)
         if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
             raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
         return answer
@@ -175,10 +124,7 @@ class CompletionsModel:
 
     def _written(self, logprobs: Any) -> tuple[TokenLogprob, ...]:
         if logprobs is None or logprobs.tokens is None or logprobs.token_logprobs is None:
-            raise Unsupported(
-                f"{self.name} at {self.identity.base_url} was asked for log-probabilities and gave none; "
-                "take another server or model"
-            )
+            raise self._gave_no_logprobs()
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(logprobs.tokens)
         return tuple(
             TokenLogprob(token, _IMPOSSIBLE if value is None else value, _table(table))
