@@ -128,10 +128,8 @@ def read_log(path: Path) -> Lines:
         if seat == ANNOTATOR:
             return _Parsed(f"other {next(others)}")
         if seat in OTHERS:
-            episode = row.text("run_id") if row.get("run_id") is not None else path.stem
-            return _Parsed(
-                f"other {next(others)}", Answered((episode, row.text("episode_id")), _person(row, {}))
-            )
+            episode = _text(row, "run_id") or path.stem, row.text("episode_id")
+            return _Parsed(f"other {next(others)}", Answered(episode, _person(row, {})))
         line = decision_line(row, path)
         return _Parsed(line.key, Logged(line, _told(row, line)))
 

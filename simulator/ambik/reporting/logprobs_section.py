@@ -57,7 +57,7 @@ class Rule:
 def logprobs_section(
     records: Sequence[Logprobs], file: str, *, left_out: int = 0, switches: Switches = NONE
 ) -> Section:
-    """Thresholds by tokens and quantile, with what they do on the same items.
+    """`rules_section` of a published file.
 
     Args:
         records: of the file.
@@ -69,6 +69,29 @@ def logprobs_section(
         InputError: if the records cannot be scored.
     """
     run = decisions_of(records, file)
+    return rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
+
+
+def rules_section(
+    run: Sequence[Decision],
+    name: str,
+    *,
+    files: tuple[str, ...] = (),
+    left_out: int = 0,
+    switches: Switches = NONE,
+) -> Section:
+    """Thresholds by tokens and quantile, with what they do on the same items.
+
+    Args:
+        run: KnowNo's decisions on calibration items, which say which options are right.
+        name: of the run or file.
+        files: where they are from.
+        left_out: records that could not be read.
+        switches: all but tokens, quantile and the rule of help, which are all told.
+
+    Raises:
+        InputError: if the decisions cannot be scored.
+    """
     base = replace(switches.over(DEFAULT), cp_rule="split", not_listed=True)
     rules = [
         _rule(run, replace(base, tokens=tokens, quantile=quantile))
@@ -77,10 +100,10 @@ def logprobs_section(
     first = rules[0].calibrated
     return Section(
         kind="knowno_run",
-        name=Path(file).stem,
+        name=name,
         title="A KnowNo run: thresholds by rule, and what they do on the run's own items",
-        files=(file,),
-        rows=len(records),
+        files=files,
+        rows=len(run),
         left_out=left_out,
         tables={"thresholds": _thresholds(rules), "help": _help(rules)},
         remarks=(

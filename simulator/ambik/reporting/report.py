@@ -9,6 +9,7 @@ from pathlib import Path
 from logs import LogReader
 from simulator.ambik.reporting.additions import ADDITIONS, statements
 from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.logprobs_section import rules_section
 from simulator.ambik.reporting.people import agreement_section, people_section
 from simulator.ambik.reporting.scoring import Scored, score_files
 from simulator.ambik.reporting.section import Section
@@ -63,7 +64,8 @@ def report(
     of_runs = Found() if reader is None or not runs else from_runs(reader, runs)
     results = results_of([*of_runs.groups, *scored.found.groups], switches)
     remarks = (*of_runs.remarks, *scored.found.remarks)
-    sections = [*scored.sections, *_overview(results, remarks)]
+    published = [rules_section(made, run, switches=switches) for run, made in of_runs.published.items()]
+    sections = [*scored.sections, *published, *_overview(results, remarks)]
     if results:
         sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
         sections += [one for one in (people_section(results),) if one is not None]

@@ -28,11 +28,13 @@ class Found:
     Attributes:
         groups: to be measured.
         forms: of annotators.
+        published: KnowNo's decisions on calibration items that say which options are right, by run.
         remarks: on what is not measured.
     """
 
     groups: list[Group] = field(default_factory=list)
     forms: list[PairForm] = field(default_factory=list)
+    published: dict[str, tuple[Decision, ...]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
 
@@ -52,6 +54,8 @@ def from_runs(reader: LogReader, runs: Iterable[str]) -> Found:
             raise InputError(f"{run} has no episode that was played to its end; there is nothing to report.")
         found.forms += filled_in
         if options.method in CONFORMAL and options.calibration is None:
+            if options.method == "knowno" and all(one.right is not None for one in made):
+                found.published[run] = made
             found.remarks.append(f"{run} is a calibration: it has no sets, and is told with its test run")
             continue
         source = options.calibration.run if options.calibration else ""
