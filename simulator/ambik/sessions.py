@@ -19,8 +19,9 @@ from simulator.ambik.assignment import (
     study_items,
 )
 from simulator.ambik.data import load_drafts, load_pairs
-from simulator.ambik.items import DraftItem, Item, PairItem
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
+from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
+from simulator.ambik.players.user import wish_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ITEM, ROBOTS
 from simulator.ambik.terms import TASK_TYPES, TaskType
@@ -178,9 +179,16 @@ class AmbikSessions(StudySessions):
         return ROOM.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Replay:
-        """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task."""
+        """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task.
+
+        What was meant in a scenario is said in the episode's language: the data have no sentence for it.
+        """
         shown: Replay = await super().replay(episode_id, seat)
-        item = ROOM.read_item(self._reader.item(self._reader.episode(episode_id).item_hash))
+        episode = self._reader.episode(episode_id)
+        item = ROOM.read_item(self._reader.item(episode.item_hash))
+        if isinstance(item, ScenarioItem):
+            wish = wish_of(item, Options.read(episode.options).language)
+            return replace(shown, wish=wish.text, wish_language=wish.language)
         if not isinstance(item, PairItem):
             return shown
         return replace(shown, conformal=conformal_sets(self._reader, item))

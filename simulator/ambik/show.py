@@ -93,7 +93,8 @@ def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> di
         return told | {"options": table.offered, "may_ask": may_ask}
     question = graph.pending(state) if stage == "answer" else ""
     wish = wish_of(item, rules.language)
-    return told | {"question": question, "wish": wish.text, "detail": wish.detail}
+    known = {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
+    return told | known | {"question": question}
 
 
 def _exchanged(table: graph.Table, state: graph.State, item: DecideItem) -> tuple[Exchanged, ...]:

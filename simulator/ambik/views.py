@@ -41,6 +41,7 @@ class ParticipantView:
         may_ask: whether the robot may (still) ask.
         question: what the user is to answer.
         wish: what the user wants, in words (the clear task); shown to the user alone.
+        wish_language: in which it is said.
         detail: what matters to them besides (the data's answer to the data's question); likewise.
         draft: what is to be annotated.
         study: whether it is part of a study.
@@ -63,6 +64,7 @@ class ParticipantView:
     may_ask: bool = False
     question: str = ""
     wish: str = ""
+    wish_language: str = "en"
     detail: str = ""
     draft: Draft | None = None
     study: bool = False
@@ -81,6 +83,7 @@ class Replay:
         scene: in words.
         step: that was to be made concrete.
         wish: what was meant, in words.
+        wish_language: in which it is said.
         intent: as the data write it.
         shortlist: between which a person would hesitate.
         marked: what the robot held for possible.
@@ -102,6 +105,7 @@ class Replay:
     type: Ambiguity | None = None
     member: Member = "ambiguous"
     wish: str = ""
+    wish_language: str = "en"
     intent: str = ""
     shortlist: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()

@@ -25,10 +25,12 @@ class Wish(NamedTuple):
     Attributes:
         text: the clear task; of a scenario, the objects and the place that are meant.
         detail: the data's answer to the data's question; empty where the task is clear.
+        language: of the text: the data's own is English.
     """
 
     text: str
     detail: str = ""
+    language: str = "en"
 
 
 def wish_of(item: DecideItem, language: str) -> Wish:
@@ -40,7 +42,7 @@ def wish_of(item: DecideItem, language: str) -> Wish:
         "objects": scenario.intended,
         "place": "" if scenario.location == _PICK_UP else scenario.location,
     }
-    return Wish(render("ambik/scenario_answer", language, variables).text)
+    return Wish(render("ambik/scenario_answer", language, variables).text, language=language)
 
 
 class ItemUser:

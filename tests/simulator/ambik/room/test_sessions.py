@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -124,6 +124,19 @@ async def test_free_play_as_robot(server):
     assert [one.question for one in shown.asked] == ["Which of them?"]
     assert server.reader.ending(episode).status == "completed"
     assert {score.metric for score in server.reader.scores()} >= {"chr", "right_after"}
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "I mean the "), ("zh", "我指的是 ")])
+async def test_what_is_meant_in_a_scenario_is_said_in_the_episode_s_language(
+    server, scenario, language, said
+):
+    offered = replace(scenario, options=("Put the pear in the top drawer.",))
+    options = {"task": "decide", "questions": 1, "language": language}
+    seats = {"robot": "person", "user": "offline/item"}
+    episode = await server.sessions.start_item(offered, seats, options, name="robot")
+    await to_the_end(server, episode, "robot")
+    shown = await server.sessions.replay(episode, "robot")
+    assert shown.wish.startswith(said) and shown.wish_language == language
 
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", *AMBIGUITIES, "any"])
