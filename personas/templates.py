@@ -36,6 +36,7 @@ from jinja2 import (
     meta,
 )
 from jinja2.exceptions import SecurityError
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 FOLDER = Path(__file__).parent
@@ -183,10 +184,15 @@ def _override(override_dir: str | os.PathLike[str] | None) -> str | None:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox, which need not look closely at the fields of a dataclass: they are data."""
+    """The sandbox, which need not look closely at data: fields of a dataclass, entries of a dict, a loop."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        if attribute in getattr(type(obj), "__dataclass_fields__", ()) and not attribute.startswith("_"):
+        kind = type(obj)
+        if kind is dict and attribute in obj and not hasattr(dict, attribute):
+            return obj[attribute]
+        if not attribute.startswith("_") and (
+            attribute in getattr(kind, "__dataclass_fields__", ()) or kind is LoopContext
+        ):
             return getattr(obj, attribute)
         return super().getattr(obj, attribute)
 

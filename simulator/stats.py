@@ -6,6 +6,7 @@ All functions are pure; those that resample take a seed and give the same number
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,8 @@ def cluster_bootstrap(
     return _percentile(float(top.sum() / bottom.sum()), means, len(data))
 
 
+# A table asks for the same few proportions again and again, and scipy works out a p-value with each.
+@lru_cache(maxsize=4096)
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """A proportion with Wilson's score interval.
 

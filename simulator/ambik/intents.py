@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 LONGEST: Final = 200
@@ -148,5 +149,6 @@ def _concept(part: str, warnings: list[OddForm]) -> Concept | None:
     return Concept(tuple(alternatives), negative) if alternatives else None
 
 
+@lru_cache(maxsize=4096)
 def _folded(text: str) -> str:
     return _SPACE.sub(" ", text).strip().casefold()

@@ -58,7 +58,7 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
         return ()
     found = [
         (match.start(1), match.end(1), match.group(2))
-        for match in _pattern(tuple(by_folded)).finditer(folded(text))
+        for match in _pattern(frozenset(by_folded)).finditer(folded(text))
     ]
     taken: list[tuple[int, int, str]] = []
     for start, end, name in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
@@ -95,7 +95,7 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
 
 
 @lru_cache(maxsize=1024)
-def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=lambda name: (-len(name), name))
     words = "|".join(re.escape(name) for name in longest_first)
     # A look-ahead, so that a name is found although a shorter one began before it.

@@ -19,7 +19,6 @@ People's turns have besides ``person`` (true), ``private`` (what goes when they 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -28,7 +27,7 @@ from simulator.ambik.forms import Chosen
 from simulator.ambik.items import DecideItem
 from simulator.ambik.playing import Options, plain_number, settings_option
 from simulator.ambik.records import Affordance, Decision, Outcome, Scored
-from simulator.ambik.sets.predicting import outcome, outcome_prepared, prepared, scored
+from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 
@@ -54,26 +53,27 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
     """
     conformal = decision.method in CONFORMAL
     calibrated = options.calibration if conformal else None
+    of = prepared(decision, options.settings)
     head = {
         "kind": "decide",
         **decision_payload(decision),
-        "nonconformity": _by_text(scored(decision, options.settings)) if conformal else {},
+        "nonconformity": _by_text(of.scored) if conformal else {},
         "q_hat": plain_number(calibrated.q_hat) if calibrated else None,
         "epsilon": calibrated.epsilon if calibrated else None,
         "n_calibration": calibrated.n if calibrated else None,
         "rank": calibrated.rank if calibrated else None,
         "settings": settings_option(options.settings),
     }
-    if (found := outcome_of(decision, options)) is None:
-        best = outcome_prepared(prepared(decision, options.settings), math.inf, options.settings).action
+    if _without_threshold(decision, options):
         told: dict[str, Any] = {
             "asks": None,
             "help": None,
             "prediction_set": [],
-            "action": best,
+            "action": of.best,
             "question": "",
         }
         return head | told
+    found = _outcome(of, options)
     # Who marks actions says whether to ask; of everybody else it follows from the set.
     wants = found.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act
@@ -88,10 +88,18 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
 
 def outcome_of(decision: Decision, options: Options) -> Outcome | None:
     """The decision with its prediction set; None while its method is being calibrated."""
-    conformal = decision.method in CONFORMAL
-    if conformal and options.calibration is None:
+    if _without_threshold(decision, options):
         return None
-    return outcome(decision, options.calibration if conformal else None, options.settings)
+    return _outcome(prepared(decision, options.settings), options)
+
+
+def _without_threshold(decision: Decision, options: Options) -> bool:
+    return decision.method in CONFORMAL and options.calibration is None
+
+
+def _outcome(of: Prepared, options: Options) -> Outcome:
+    conformal = of.decision.method in CONFORMAL
+    return outcome_under(of, options.calibration if conformal else None, options.settings)
 
 
 def _by_text(candidates: Sequence[Scored]) -> dict[str, float | str | None]:
@@ -109,6 +117,8 @@ def decision_payload(decision: Decision) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, Affordance):
         return {"context": value.context, "prompt": value.prompt}
     if isinstance(value, Mapping):

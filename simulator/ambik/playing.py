@@ -139,6 +139,8 @@ def read_settings(given: object) -> Settings:
         return given
     if not isinstance(given, Mapping):
         raise InputError(f"settings {given!r}: must be an object of settings")
+    if not given:
+        return DEFAULT
     for name, value in given.items():
         if name not in _SETTINGS:
             raise InputError(f"settings: there is no {name!r}; known are {', '.join(_SETTINGS)}")

@@ -28,8 +28,8 @@ from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.terms import NAMES
 from simulator.ambik.trial_log import (
     calibration_of,
-    decisions,
-    exchanges,
+    exchanges_of,
+    first_decisions,
     options_of,
     played_of,
 )
@@ -95,7 +95,8 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     options = options_of(reader, run_id)
     statuses, failures = endings_of(reader, run_id, counting_episodes(reader, run_id))
     seats = run.config.get("seats", {})
-    outcomes = outcomes_of(decisions(reader, [run_id]), options)
+    played = played_of(reader, [run_id])
+    outcomes = outcomes_of(first_decisions(played), options)
     calibrated = calibration_of(reader, run_id)
     return RunSummary(
         run=run_id,
@@ -104,9 +105,9 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         statuses=statuses,
         failures=failures,
         measures=measures(outcomes, options.settings) if outcomes else None,
-        exchange=exchange_measures(exchanges(reader, [run_id])),
+        exchange=exchange_measures(exchanges_of(played)),
         calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
-        forms=sum(len(one.of("annotate")) for one in played_of(reader, [run_id])),
+        forms=sum(len(one.of("annotate")) for one in played),
         usage=tuple(reader.usage(run_id)),
     )
 

@@ -79,8 +79,12 @@ def decisions(reader: LogReader, runs: Iterable[str]) -> tuple[Decision, ...]:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    found = (decisions_of(played) for played in played_of(reader, runs))
-    return tuple(some[0] for some in found if some)
+    return first_decisions(played_of(reader, runs))
+
+
+def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
+    """`decisions`, of episodes that have been read."""
+    return tuple(some[0] for some in map(decisions_of, episodes) if some)
 
 
 def decisions_of(played: Played) -> tuple[Decision, ...]:
@@ -109,7 +113,12 @@ def exchanges(reader: LogReader, runs: Iterable[str]) -> tuple[Exchange, ...]:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    found = ((played, decisions_of(played)) for played in played_of(reader, runs))
+    return exchanges_of(played_of(reader, runs))
+
+
+def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
+    """`exchanges`, of episodes that have been read."""
+    could_ask = (played for played in episodes if played.episode.options.get("questions", 0))
     return tuple(
         Exchange(
             before=some[0],
@@ -118,8 +127,8 @@ def exchanges(reader: LogReader, runs: Iterable[str]) -> tuple[Exchange, ...]:
             robot=played.who(ROBOT),
             user=played.who(USER),
         )
-        for played, some in found
-        if some and played.episode.options.get("questions", 0)
+        for played in could_ask
+        if (some := decisions_of(played))
     )
 
 

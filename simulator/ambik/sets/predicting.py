@@ -150,6 +150,12 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
     Raises:
         InputError: if a conformal method has no calibration, or one of other scores.
     """
+    return outcome_under(prepared(decision, settings), calibrated, settings)
+
+
+def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
+    """`outcome`, of a decision that has been scored."""
+    decision = of.decision
     if decision.method in CONFORMAL:
         if calibrated is None:
             raise InputError(
@@ -158,11 +164,11 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
             )
         check_same_scores(decision, calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
-    return outcome_prepared(prepared(decision, settings), q_hat, settings)
+    return outcome_prepared(of, q_hat, settings)
 
 
 def outcome_prepared(of: Prepared, q_hat: float, settings: Settings) -> Outcome:
-    """`outcome`, of a decision that has been scored."""
+    """`outcome_under` a threshold that stands as a number."""
     decision = of.decision
     members = [one for one in of.scored if _is_in(one, q_hat, decision, settings)]
     kept = members
