@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
-sys.path.insert(0, str(Path(__file__).parent))  # visiting
+sys.path.insert(0, str(Path(__file__).parent))  # labelling
 
 from fake_sessions import FakeSessions
+from visiting import no_models
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
@@ -22,10 +21,6 @@ from ui.server import create_server
 from ui.tokens import Signer
 
 PAY = {"amount": 1.25, "currency": "USD", "minutes": 6}
-
-
-def no_models(name: str) -> Any:
-    raise AssertionError(f"{name} was asked for")
 
 
 def make_study(name: str, setting: str, places: int, *, show: bool = False, **more: Any) -> Study:
@@ -51,13 +46,6 @@ STUDIES = (
     make_study("named", "instruction", 6, require_identity=True, exclude=[]),
     make_study("own", "multiple", 6, exclude=[], languages=["zh"], texts={"consent": "Ours.\n\n<b>Yes?</b>"}),
 )
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield writer, reader
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from visiting import Visit, ask, enter, play, prompt_of, words
+from labelling import Visit, enter, play, prompt_of
+from visiting import ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.prompt import shown_text
@@ -115,18 +116,18 @@ async def test_a_study_takes_somebody_once(actions: Actions, log: Log) -> None:
     again = await enter(actions, "twenty", "pid-1", key="another-browser-0002")
     assert (again.episode, again.stage) == (visit.episode, "instructions")
     await through(again, log)
-    refused = await ask(actions, "twenty", "pid-1")
+    refused = await ask_for_place(actions, "twenty", "pid-1")
     assert 'data-code="taken"' in refused["html"]
     assert "DONE-twenty" in refused["html"]
-    assert 'data-code="excluded"' in (await ask(actions, "one", "pid-1"))["html"]
+    assert 'data-code="excluded"' in (await ask_for_place(actions, "one", "pid-1"))["html"]
 
 
 async def test_why_somebody_is_sent_away(actions: Actions) -> None:
     await enter(actions, "tiny", "pid-1")
-    assert 'data-code="full"' in (await ask(actions, "tiny", "pid-2"))["html"]
-    assert 'data-code="identity"' in (await ask(actions, "named"))["html"]
-    assert 'data-code="unknown"' in (await ask(actions, "no-such"))["html"]
-    assert "did not work" in (await ask(actions, "named", key="short"))["problem"]
+    assert 'data-code="full"' in (await ask_for_place(actions, "tiny", "pid-2"))["html"]
+    assert 'data-code="identity"' in (await ask_for_place(actions, "named"))["html"]
+    assert 'data-code="unknown"' in (await ask_for_place(actions, "no-such"))["html"]
+    assert "did not work" in (await ask_for_place(actions, "named", key="short"))["problem"]
     page = await actions.page({"path": "/study", "query": "study=tiny", "language": "en"})
     assert "no places left" in page["html"]
     page = await actions.page({"path": "/study", "query": "", "language": "en"})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from visiting import Page, Visit, ask, enter, play, prompt_of, words
+from labelling import Visit, enter, play, prompt_of
+from texts import own_texts, texts_of, unused
+from visiting import Page, ask_for_place, words
 
-import ui
 from logs import LogReader, LogWriter
 from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.views import Replay
@@ -18,7 +18,6 @@ from ui.ambibench.entry import KINDS, picture
 from ui.ambibench.play import lay_out
 from ui.ambibench.result import rows, story
 from ui.i18n import strings
-from ui.render.environment import environment
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
@@ -81,7 +80,7 @@ async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, lo
     for text in ("yes", "ready", prompt_of(log[1], visit.episode).examples[2].label, "fine"):
         await visit.say(text)
         pages.append(visit.html)
-    pages.append((await ask(actions, "one", "pid-1"))["html"])
+    pages.append((await ask_for_place(actions, "one", "pid-1"))["html"])
     for html in pages:
         page = Page(html)
         ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
@@ -179,26 +178,12 @@ def test_layouts_are_the_text() -> None:
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:
-    loader = environment().loader
-    assert loader is not None
-    for name in environment().list_templates():
-        if "ambibench/" not in name:
-            continue
-        source, _, _ = loader.get_source(environment(), name)
-        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", source, flags=re.DOTALL)
-        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-        assert [text for text in texts if re.search(r"[^\W\d_]{2,}", text)] == [], name
+    assert own_texts("ambibench/") == {}
 
 
 def test_every_text_is_used() -> None:
-    templates = environment()
-    assert templates.loader is not None
-    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
-    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join(sources)
-    made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
-    made += ["ambibench.value.", "ambibench.rule.", "ambibench.entry."]
-    made += ["ambibench.name", "ambibench.card_", "ambibench.refused."]  # every room has them
-    names = [name for name in strings("en").texts if name.startswith("ambibench.")]
+    names = texts_of("ambibench.")
     assert len(names) > 100
-    assert [name for name in names if name not in source and not name.startswith(tuple(made))] == []
+    made = ["ambibench.value.", "ambibench.rule.", "ambibench.entry."]
+    made += ["ambibench.name", "ambibench.card_", "ambibench.refused."]  # every room has them
+    assert unused(names, made) == []

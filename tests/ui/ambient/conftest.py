@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions, over_http
-sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # visiting
 sys.path.insert(0, str(Path(__file__).parent))  # filling
 
 from fake_sessions import FakeSessions
+from visiting import no_models
 
 from logs import LogReader, LogWriter
 from simulator.ambient.sessions import AmbientSessions
@@ -22,10 +20,6 @@ from ui.ambient.actions import AmbientActions
 from ui.ambient.ports import ROOM
 from ui.server import create_server
 from ui.tokens import Signer
-
-
-def no_models(name: str) -> Any:
-    raise AssertionError(f"{name} was asked for")
 
 
 def make_study(name: str, task: str, **more: Any) -> Study:
@@ -54,13 +48,6 @@ STUDIES = (
     make_study("linguists", "annotate", sets_per_participant=2, languages=["zh"]),
     make_study("statements", "true_false"),
 )
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield writer, reader
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from filling import Visit, ask, crowd_item, enter, item_of, judge, play
-from visiting import Page, words
+from filling import Visit, crowd_item, enter, item_of, judge, play
+from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambient.items import AnnotateItem, TrueFalseItem
@@ -215,4 +215,4 @@ async def test_the_welcome_page_says_what_is_done(actions: Actions) -> None:
     for study, said in (("crowd", "readings that one of them may have"), ("linguists", "标注一些成对")):
         page = await actions.page({"path": "/study", "query": f"study={study}", "language": "en"})
         assert said in words(page["html"])
-    assert 'data-code="unknown"' in (await ask(actions, "nothing"))["html"]
+    assert 'data-code="unknown"' in (await ask_for_place(actions, "nothing"))["html"]

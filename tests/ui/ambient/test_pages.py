@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
-from filling import Visit, ask, crowd_item, enter, item_of, judge, play
-from visiting import Page, words
+from filling import Visit, crowd_item, enter, item_of, judge, play
+from texts import own_texts, texts_of, unused
+from visiting import Page, ask_for_place, words
 
-import ui
 from logs import LogReader, LogWriter
 from simulator.ambient.annotation_rules import CODES, Problem
 from simulator.ambient.data import load_guidelines
@@ -22,7 +21,6 @@ from ui.ambient.entry import PICTURE, PLAYS
 from ui.ambient.result import story
 from ui.ambient.stages import SHOWN, STEPS, complaints, earlier, in_two, points, progress, steps
 from ui.i18n import LANGUAGES, strings
-from ui.render.environment import environment
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
@@ -51,7 +49,7 @@ async def every_page(actions: Actions, log: Log, language: str = "en") -> list[s
         pages.append(visit.html)
         await visit.fill(**form)
     pages.append(visit.html)
-    pages.append((await ask(actions, "unheard-of", language=language))["html"])
+    pages.append((await ask_for_place(actions, "unheard-of", language=language))["html"])
     for task in PLAYS:
         visit = await play(actions, task, language)
         pages.append(visit.html)
@@ -269,30 +267,13 @@ async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:
-    loader = environment().loader
-    assert loader is not None
-    for name in environment().list_templates():
-        if "ambient/" not in name:
-            continue
-        source, _, _ = loader.get_source(environment(), name)
-        shown = re.sub(r"\{% block kind %\}.*", "", source)  # class names
-        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", shown, flags=re.DOTALL)
-        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-        written = [text for text in texts if not re.match(r"[\w-]+=\"", text)]  # attributes in a macro
-        assert [text for text in written if re.search(r"[^\W\d_]{2,}", text)] == [], name
+    assert own_texts("ambient/") == {}
 
 
 def test_every_text_is_used() -> None:
-    templates = environment()
-    assert templates.loader is not None
-    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
-    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join(sources)
-    made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
-    made += re.findall(r"""f["'](ambient\.[\w.]+[._])\{""", source)
-    made += ["ambient.yes", "ambient.no", "ambient.true", "ambient.false", "ambient.refused."]
-    names = [name for name in strings("en").texts if name.startswith("ambient.")]
+    names = texts_of("ambient.")
     assert len(names) > 150
+    made = ["ambient.yes", "ambient.no", "ambient.true", "ambient.false", "ambient.refused."]
+    made += [f"ambient.{stage}.heading" for stage in STEPS]
     links = {f"ambient.{name}" for name in ("name", "nav", "card_text", "card_link")}
-    left = [name for name in names if name not in source and not name.startswith(tuple(made))]
-    assert set(left) <= links
+    assert set(unused(names, made)) <= links

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode, urlparse
 
 import visiting
 
@@ -14,31 +13,9 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.rows import item_from_row
 from ui.actions import Actions
 
-KEY = "participant-key-0001"
-
 
 class Visit(visiting.Visit):
     """A browser at the pages of one episode, through the actions."""
-
-    async def send(self, number: int | None = None, **said: Any) -> dict[str, Any]:
-        self.count += 1
-        move = {
-            "number": self.number if number is None else number,
-            "render": f"render-{self.count:04}",
-            "seconds": 1.5,
-            "shown_at": "2026-01-02T03:04:05.678Z",
-            "keys_used": True,
-        }
-        answer = await self.actions.send(self.call | move | said)
-        self.html = answer["html"]
-        return answer
-
-    async def begin(self) -> None:
-        """Through consent and instructions."""
-        if self.stage == "consent":
-            await self.send(text="yes")
-        if self.stage == "instructions":
-            await self.send(text="ready")
 
     async def act(self, action: str, *marked: str) -> dict[str, Any]:
         return await self.send(choice={"marked": list(marked), "act": action})
@@ -54,24 +31,12 @@ class Visit(visiting.Visit):
 
 async def play(actions: Actions, seat: str = "robot", language: str = "en", **wishes: str) -> Visit:
     """Free play, up to the instructions."""
-    answer = await actions.start({"room": "ambik", "seat": seat, "language": language} | wishes)
-    visit = Visit(actions, urlparse(answer["go"]).query, language)
-    await visit.look()
-    return visit
-
-
-async def ask_for_place(actions: Actions, study: str, who: str, language: str = "en") -> dict[str, Any]:
-    query = urlencode({"study": study, "PROLIFIC_PID": who})
-    call = {"path": "/study", "query": query, "language": language, "participant_key": KEY}
-    return await actions.enter_study(call)
+    return await Visit.start(actions, room="ambik", seat=seat, language=language, **wishes)
 
 
 async def enter(actions: Actions, study: str, who: str, language: str = "en") -> Visit:
     """Take a place in a study, up to the consent."""
-    answer = await ask_for_place(actions, study, who, language)
-    visit = Visit(actions, urlparse(answer["go"]).query, language)
-    await visit.look()
-    return visit
+    return await Visit.enter(actions, study, who, language=language)
 
 
 def item_of(reader: LogReader, episode: str) -> Item:

@@ -6,8 +6,8 @@ import re
 from urllib.parse import urlparse
 
 import pytest
-from seated import Visit, ask_for_place, draft_of, enter, pair_fields, play, task_of
-from visiting import Page, words
+from seated import Visit, draft_of, enter, pair_fields, play, task_of
+from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambik.sessions import AmbikSessions

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
+from texts import own_texts, texts_of, unused
 from visiting import Page, words
 
-import ui
 from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambik.annotation.rules import ORDER
@@ -24,7 +23,6 @@ from ui.ambik.entry import KINDS, PICTURE, SEATS
 from ui.ambik.result import end_page, story
 from ui.ambik.stages import STEPS, stage_page, with_question
 from ui.i18n import LANGUAGES, strings
-from ui.render.environment import environment
 from ui.render.frame import Frame
 from ui.render.play import Company, Invitation
 from ui.study.pages import Here
@@ -377,31 +375,13 @@ async def test_the_entry_offers_seats_company_and_open_studies(actions: Actions)
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:
-    loader = environment().loader
-    assert loader is not None
-    for name in environment().list_templates():
-        if "ambik/" not in name:
-            continue
-        source, _, _ = loader.get_source(environment(), name)
-        shown = re.sub(r"\{% block kind %\}.*", "", source)  # class names
-        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", shown, flags=re.DOTALL)
-        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-        written = [text for text in texts if not re.match(r"[\w-]+=\"", text)]  # attributes in a macro
-        assert [text for text in written if re.search(r"[^\W\d_]{2,}", text)] == [], name
+    assert own_texts("ambik/") == {}
 
 
 def test_every_text_is_used() -> None:
-    templates = environment()
-    assert templates.loader is not None
-    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
-    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join(sources)
-    made = re.findall(r"""["'](ambik\.[\w.]+[._])["']\s*~""", source)
-    made += re.findall(r"""f["'](ambik\.[\w.]+[._])\{""", source)
-    made += ["ambik.refused.", *(f"ambik.{stage}.{part}" for stage in STEPS for part in ("page", "heading"))]
-    names = [name for name in strings("en").texts if name.startswith("ambik.")]
+    names = texts_of("ambik.")
     assert len(names) > 150
+    made = ["ambik.refused.", *(f"ambik.{stage}.{part}" for stage in STEPS for part in ("page", "heading"))]
     links = {f"ambik.{name}" for name in ("name", "nav", "card_text", "card_link")}
     opponents = {name for name in names if name.startswith("ambik.entry.opponent.")}
-    left = {name for name in names if name not in source and not name.startswith(tuple(made))}
-    assert left - opponents <= links
+    assert set(unused(names, made)) - opponents <= links

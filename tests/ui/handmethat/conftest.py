@@ -1,15 +1,8 @@
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
-
 from fake_sessions import FakeSessions
+from visiting import no_models
 
 from logs import LogReader, LogWriter
 from simulator.handmethat.browse import list_episodes, load_episode
@@ -18,17 +11,6 @@ from simulator.handmethat.task import Task
 from ui.actions import Actions
 from ui.handmethat.actions import HouseholdActions
 from ui.tokens import Signer
-
-
-def no_models(name: str) -> Any:
-    raise AssertionError(f"{name} was asked for")
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield writer, reader
 
 
 @pytest.fixture

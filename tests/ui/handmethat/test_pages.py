@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
+from texts import own_texts, texts_of, unused
 
-import ui
 from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
 from simulator.handmethat.views import LineView, Reading, RobotView
 from simulator.seats import Reply
@@ -18,7 +16,6 @@ from ui.handmethat.play import asked, play_page, spoken
 from ui.handmethat.ports import LINK
 from ui.handmethat.result import Study, bars, narrowings, percent, result_page
 from ui.i18n import strings
-from ui.render.environment import environment
 from ui.render.frame import Frame
 from ui.render.play import Company, Invitation, Notice
 
@@ -240,28 +237,13 @@ def test_the_entry_names_everybody(sessions: HandMeThatSessions, language: str) 
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:
-    """Words stand in the strings files; in the templates only markup, names and symbols."""
-    loader = environment().loader
-    assert loader is not None
-    for name in environment().list_templates():
-        if "handmethat/" not in name and "household" not in name and "episodes" not in name:
-            continue
-        source, _, _ = loader.get_source(environment(), name)
-        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", source, flags=re.DOTALL)
-        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-        assert [text for text in texts if re.search(r"[^\W\d_]{2,}", text)] == [], name
+    assert own_texts("handmethat/", "household", "episodes") == {}
 
 
 def test_every_text_of_the_household_is_used() -> None:
-    templates = environment()
-    assert templates.loader is not None
-    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
-    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join(sources)
-    made = re.findall(r"""["']([\w.]+[._])["']\s*~""", source)
-    # Made in Python: who sits opposite, the titles of the heat maps.
-    made += ["household.name", "household.nav", "household.card_"]  # every room has them
-    made += ["household.home.opponent.", "research.household.listener", "research.household.speaker"]
-    names = [name for name in strings("en").texts if name.startswith(("household.", "research.household."))]
+    names = texts_of("household.", "research.household.")
     assert len(names) > 200
-    assert [name for name in names if name not in source and not name.startswith(tuple(made))] == []
+    # Made in Python: who sits opposite, the titles of the heat maps.
+    made = ["household.name", "household.nav", "household.card_"]  # every room has them
+    made += ["household.home.opponent.", "research.household.listener", "research.household.speaker"]
+    assert unused(names, made) == []

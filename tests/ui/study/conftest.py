@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # fake_sessions
-sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # visiting
+sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # labelling
 
 from fake_sessions import FakeSessions
+from visiting import no_models
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
@@ -18,15 +18,6 @@ from simulator.studies import Study
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.tokens import Signer
-
-Log = tuple[LogWriter, LogReader]
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[Log]:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        yield writer, reader
 
 
 @pytest.fixture
@@ -51,14 +42,11 @@ def make_study() -> Callable[..., Study]:
 
 
 @pytest.fixture
-def serve(log: Log) -> Callable[..., Actions]:
+def serve(log: tuple[LogWriter, LogReader]) -> Callable[..., Actions]:
     """The actions of an app that holds these studies; None: those that come with Askback."""
 
     def make(*studies: Study) -> Actions:
-        def nothing(name: str) -> Any:
-            raise AssertionError(f"{name} was asked for")
-
-        sessions = AmbiBenchSessions(*log, nothing, studies=studies or None)
+        sessions = AmbiBenchSessions(*log, no_models, studies=studies or None)
         rooms = {"ambibench": AmbiBenchActions(sessions)}
         return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms=rooms)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
+from texts import own_texts, texts_of, unused
 from visiting import words
 
-import ui
 from simulator.studies import Completion
 from simulator.studies.cards import Refusal, StudyCard
 from ui.i18n import strings
-from ui.render.environment import environment
 from ui.render.frame import Frame
 from ui.study.pages import message_page, offer, whole
 
@@ -60,25 +57,10 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:
-    loader = environment().loader
-    assert loader is not None
-    names = [name for name in environment().list_templates() if name.startswith("study/")]
-    assert len(names) > 5
-    for name in names:
-        source, _, _ = loader.get_source(environment(), name)
-        bare = re.sub(r"\{[{%#].*?[}%#]\}", "", source, flags=re.DOTALL)
-        texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-        assert [text for text in texts if re.search(r"[^\W\d_]{2,}", text)] == [], name
+    assert own_texts("study/") == {}
 
 
 def test_every_text_is_used() -> None:
-    templates = environment()
-    assert templates.loader is not None
-    sources = [templates.loader.get_source(templates, name)[0] for name in templates.list_templates()]
-    sources += [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
-    source = "\n".join(sources)
-    made = tuple(re.findall(r"""["']([\w.]+[._])["']\s*~""", source))
-    made += ("study.offer.no_places", "study.offer.one_place", "study.offer.places")
-    names = [name for name in strings("en").texts if name.startswith("study.")]
+    names = texts_of("study.")
     assert len(names) > 80
-    assert [name for name in names if name not in source and not name.startswith(made)] == []
+    assert unused(names, ["study.offer.no_places", "study.offer.one_place", "study.offer.places"]) == []

@@ -7,7 +7,8 @@ from urllib.parse import urlparse
 
 import pytest
 from fake_sessions import FakeSessions
-from visiting import Page, Visit, ask, enter, play, words
+from labelling import Visit, enter, play
+from visiting import Page, ask_for_place, words
 
 from logs.rows import Ending
 from simulator.ambibench.sessions import AmbiBenchSessions
@@ -54,7 +55,7 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
     assert "That was all" in words(visit.html)
     assert "st-next" not in visit.html
     assert "DONE" in visit.html
-    for answer in (await actions.next_set(visit.call), await ask(actions, "three", "pid-1")):
+    for answer in (await actions.next_set(visit.call), await ask_for_place(actions, "three", "pid-1")):
         assert 'data-code="done"' in answer["html"]
         assert "DONE" in answer["html"]
 
@@ -127,7 +128,7 @@ async def test_who_is_screened_out_is_told_so(
     await log[0].write(ending)
     assert 'data-code="screened_out"' in await visit.look()
     assert "SCREEN" in visit.html
-    assert 'data-code="taken"' in (await ask(actions, "three", "pid-1"))["html"]
+    assert 'data-code="taken"' in (await ask_for_place(actions, "three", "pid-1"))["html"]
 
 
 async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study: Any) -> None:
@@ -150,14 +151,14 @@ async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any
     both = Actions(FakeSessions(), signer, rooms={"ambibench": room(here), "other": room(there)})
     page = await both.page({"path": "/study", "query": "study=there", "language": "en"})
     assert "Over there" in page["html"]
-    assert 'data-code="unknown"' in (await ask(both, "nowhere", "pid-1"))["html"]
+    assert 'data-code="unknown"' in (await ask_for_place(both, "nowhere", "pid-1"))["html"]
     with pytest.raises(InputError, match="ambibench and other have one of that id"):
         Actions(FakeSessions(), signer, rooms={"ambibench": room(here), "other": room(here)})
 
 
 async def test_without_rooms_there_are_no_studies() -> None:
     bare = Actions(FakeSessions(), Signer(b"x"))
-    assert 'data-code="unknown"' in (await ask(bare, "three", "pid-1"))["html"]
+    assert 'data-code="unknown"' in (await ask_for_place(bare, "three", "pid-1"))["html"]
     assert "not served" in (await bare.start({"room": "ambibench"}))["problem"]
     assert bare.paths == ("/", "/play", "/study")
 

@@ -1,16 +1,13 @@
-"""What a participant's browser asks of the server, and what the log says the right answers are."""
+"""What a participant's browser asks of the server, whatever the room, and how its pages are read."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, NoReturn, Self
 from urllib.parse import parse_qs, urlencode, urlparse
 
-from logs import LogReader
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import item_from_row
 from ui.actions import Actions
 
 KEY = "participant-key-0001"
@@ -53,6 +50,16 @@ class Page(HTMLParser):
         return found
 
 
+def no_models(name: str) -> NoReturn:
+    """For rooms in which nobody may call a model."""
+    raise AssertionError(f"{name} was asked for")
+
+
+def words(html: str) -> str:
+    """What people read of a page."""
+    return re.sub(r"\s+", " ", " ".join(Page(html).texts))
+
+
 @dataclass
 class Visit:
     """A browser at the pages of one episode, through the actions."""
@@ -61,7 +68,27 @@ class Visit:
     query: str
     language: str = "en"
     html: str = ""
-    count: int = field(default=0)
+    count: int = 0
+
+    @classmethod
+    async def start(cls, actions: Actions, **wishes: Any) -> Self:
+        """Free play, up to the instructions."""
+        answer = await actions.start(wishes)
+        return await cls._arrive(actions, answer, wishes["language"])
+
+    @classmethod
+    async def enter(
+        cls, actions: Actions, study: str, who: str = "", key: str = KEY, language: str = "en"
+    ) -> Self:
+        """Take a place in a study, up to the consent."""
+        answer = await ask_for_place(actions, study, who, key, language)
+        return await cls._arrive(actions, answer, language)
+
+    @classmethod
+    async def _arrive(cls, actions: Actions, answer: dict[str, Any], language: str) -> Self:
+        visit = cls(actions, urlparse(answer["go"]).query, language)
+        await visit.look()
+        return visit
 
     @property
     def call(self) -> dict[str, Any]:
@@ -91,60 +118,31 @@ class Visit:
         self.html = (await self.actions.page(self.call))["html"]
         return self.html
 
-    async def say(self, text: str, number: int | None = None, render: str = "") -> dict[str, Any]:
+    async def send(self, number: int | None = None, render: str = "", **said: Any) -> dict[str, Any]:
         self.count += 1
-        number = self.number if number is None else number
         move = {
-            "number": number,
-            "text": text,
+            "number": self.number if number is None else number,
             "render": render or f"render-{self.count:04}",
             "seconds": 1.5,
             "shown_at": "2026-01-02T03:04:05.678Z",
             "keys_used": True,
         }
-        answer = await self.actions.send(self.call | move)
+        answer = await self.actions.send(self.call | move | said)
         self.html = answer["html"]
         return answer
 
-
-async def play(actions: Actions, language: str = "en", **wishes: Any) -> Visit:
-    """Free play, up to the instructions."""
-    asked = {
-        "room": "ambibench",
-        "setting": "multiple",
-        "kind": "uninformative",
-        "language": language,
-    } | wishes
-    answer = await actions.start(asked)
-    visit = Visit(actions, urlparse(answer["go"]).query, language)
-    await visit.look()
-    return visit
+    async def begin(self) -> None:
+        """From consent or instructions to the first task."""
+        if self.stage == "consent":
+            await self.send(text="yes")
+        if self.stage == "instructions":
+            await self.send(text="ready")
 
 
-async def ask(
+async def ask_for_place(
     actions: Actions, study: str, who: str = "", key: str = KEY, language: str = "en"
 ) -> dict[str, Any]:
     """Ask for a place in a study."""
     given = {"study": study} | ({"PROLIFIC_PID": who, "SESSION_ID": "s"} if who else {})
     call = {"path": "/study", "query": urlencode(given), "language": language, "participant_key": key}
     return await actions.enter_study(call)
-
-
-async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Visit:
-    """Take a place in a study, up to the consent."""
-    answer = await ask(actions, study, who, **more)
-    visit = Visit(actions, urlparse(answer["go"]).query, more.get("language", "en"))
-    await visit.look()
-    return visit
-
-
-def prompt_of(reader: LogReader, episode: str) -> Prompt:
-    """The prompt that is played."""
-    item = item_from_row(reader.item(reader.episode(episode).item_hash))
-    assert isinstance(item, Prompt)
-    return item
-
-
-def words(html: str) -> str:
-    """What people read of a page."""
-    return re.sub(r"\s+", " ", " ".join(Page(html).texts))

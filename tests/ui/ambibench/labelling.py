@@ -1,0 +1,37 @@
+"""What a participant's browser sends, and what the log says the right answers are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import visiting
+
+from logs import LogReader
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.rows import item_from_row
+from ui.actions import Actions
+
+
+class Visit(visiting.Visit):
+    """A browser at the pages of one episode, through the actions."""
+
+    async def say(self, text: str, number: int | None = None, render: str = "") -> dict[str, Any]:
+        return await self.send(number, render, text=text)
+
+
+async def play(actions: Actions, language: str = "en", **wishes: Any) -> Visit:
+    """Free play, up to the instructions."""
+    asked = {"room": "ambibench", "setting": "multiple", "kind": "uninformative", "language": language}
+    return await Visit.start(actions, **(asked | wishes))
+
+
+async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Visit:
+    """Take a place in a study, up to the consent."""
+    return await Visit.enter(actions, study, who, **more)
+
+
+def prompt_of(reader: LogReader, episode: str) -> Prompt:
+    """The prompt that is played."""
+    item = item_from_row(reader.item(reader.episode(episode).item_hash))
+    assert isinstance(item, Prompt)
+    return item

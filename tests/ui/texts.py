@@ -1,0 +1,54 @@
+"""Which words stand in templates, and which of the strings files nobody shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import ui
+from ui.i18n import strings
+from ui.render.environment import environment
+
+
+def own_texts(*parts: str) -> dict[str, list[str]]:
+    """Words that the templates with `parts` in their names hold themselves; there is at least one of these.
+
+    Words stand in the strings files; in the templates only markup, names and symbols.
+    """
+    sources = {name: source for name, source in _templates().items() if any(part in name for part in parts)}
+    assert sources
+    return {name: found for name, source in sources.items() if (found := _words(source))}
+
+
+def _words(source: str) -> list[str]:
+    shown = re.sub(r"\{% block kind %\}.*", "", source)  # class names
+    bare = re.sub(r"\{[{%#].*?[}%#]\}", "", shown, flags=re.DOTALL)
+    texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
+    written = [text for text in texts if not re.match(r"[\w-]+=\"", text)]  # attributes in a macro
+    return [text for text in written if re.search(r"[^\W\d_]{2,}", text)]
+
+
+def texts_of(*prefixes: str) -> list[str]:
+    """The names of texts that begin so."""
+    return [name for name in strings("en").texts if name.startswith(prefixes)]
+
+
+def unused(names: Sequence[str], made: Iterable[str] = ()) -> list[str]:
+    """Those of `names` that stand in no template and no module.
+
+    Args:
+        names: of texts.
+        made: what names begin with that are put together in a way which is not seen here.
+    """
+    modules = [path.read_text(encoding="utf-8") for path in Path(ui.__file__).parent.rglob("*.py")]
+    source = "\n".join([*_templates().values(), *modules])
+    begun = re.findall(r"""["'](\w+\.[\w.]+[._])["']\s*~""", source)
+    begun += re.findall(r"""f["'](\w+\.[\w.]+[._])\{""", source)
+    return [name for name in names if name not in source and not name.startswith((*begun, *made))]
+
+
+def _templates() -> dict[str, str]:
+    loader = environment().loader
+    assert loader is not None
+    return {name: loader.get_source(environment(), name)[0] for name in environment().list_templates()}
