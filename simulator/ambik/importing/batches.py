@@ -198,7 +198,7 @@ def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ..
 
 _PARTS: Final[tuple[Callable[[Batch], str], ...]] = (
     lambda one: _of(one).method,
-    lambda one: robot_of(_of(one)).rpartition("/")[2],
+    lambda one: robot_of(_of(one)),
     lambda one: _of(one).context,
     lambda one: _of(one).dialogue,
 )

@@ -234,8 +234,8 @@ def _built(job: _Job, calibrated: Calibrated | None, here: _Here) -> _Built:
     faults: list[Fault] = []
     for sitting in job.batch.sittings:
         try:
-            if (actor := actor_of(sitting)) in here.erased:
-                raise InputError(f"actor: the data of {actor} were erased from this log, and stay so")
+            if (person := _person(sitting, job)) in here.erased:
+                raise InputError(f"actor: the data of {person} were erased from this log, and stay so")
             played = Options.read({**options, "questions": questions_of(sitting)})
             made.append((sitting, episode_of(sitting, _episode_id(job, sitting), played)))
         except InputError as error:
@@ -274,7 +274,10 @@ def _write(built: _Built, here: _Here, log: LogWriter) -> Imported:
     seen: Counter[str] = Counter()
     ended: list[Future[Written]] = []
     for (sitting, made), item in zip(built.made, items, strict=True):
-        person = _person(sitting, job, here, log)
+        person = _person(sitting, job)
+        if person and person not in here.people:
+            here.people.add(person)
+            log.put(Participant(id=person, details={"imported": job.source.path.name}))
         log.put(item)
         log.put(_episode(built, sitting, item.hash, seen[item.hash], person))
         seen[item.hash] += 1
@@ -355,16 +358,12 @@ def _episode(built: _Built, sitting: Sitting, item: str, repeat: int, person: st
     )
 
 
-def _person(sitting: Sitting, job: _Job, here: _Here, log: LogWriter) -> str | None:
+def _person(sitting: Sitting, job: _Job) -> str | None:
     """The pseudonym of the person who plays; a log's own is kept, any other is of this file alone."""
     actor = actor_of(sitting)
-    if not actor:
-        return None
-    person = actor if _PSEUDONYM.fullmatch(actor) else f"{actor}-{job.source.digest[:_DIGEST]}"
-    if person not in here.people:
-        here.people.add(person)
-        log.put(Participant(id=person, details={"imported": job.source.path.name}))
-    return person
+    if not actor or _PSEUDONYM.fullmatch(actor):
+        return actor or None
+    return f"{actor}-{job.source.digest[:_DIGEST]}"
 
 
 def _scores(job: _Job, sitting: Sitting, made: Episode) -> list[Score]:

@@ -1,0 +1,475 @@
+"""`askback import ambik-results`: files of decisions become runs that tell all that the files tell."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logs import LogReader, LogWriter
+from logs.erase import erase_participant
+from simulator.ambik.data import load_pairs
+from simulator.ambik.import_command import import_ambik
+from simulator.ambik.importing import runs as module
+from simulator.ambik.importing.runs import import_sources
+from simulator.ambik.importing.sources import read_sources
+from simulator.ambik.reporting.exporting import run_lines, write_run_lines
+from simulator.ambik.reporting.report import report
+from simulator.ambik.reporting.section import plain, sections_json
+from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
+from simulator.asking import askings, rows
+from simulator.seats import Reply
+
+RUNS = ("m-knowno", "m-lap", "m-lofreecp", "m-binary", "m-nohelp", "kitchen", "scenarios")
+KNOWNO = {
+    "pair_id": "",
+    "method": "knowno",
+    "generator": "some/model",
+    "options": {"A": "take the mug", "B": "take the cup"},
+    "token_table": [["A", -0.5], ["B", -1.0]],
+}
+THRESHOLD = {"q_hat": 0.51, "n_calibration": 20, "epsilon": 0.2, "rank": 17}
+
+
+def brought(log, *paths, data=None, name=None):
+    """What an import of some files says."""
+    sources = read_sources(paths, data=data)
+    assert sources.unreadable == ()
+    with LogWriter(log, durable=False) as writer:
+        return import_sources(sources.files, writer, name=name)
+
+
+def lines_of(log, *runs):
+    with LogReader(log) as reader:
+        return [line for run in runs for line in run_lines(reader, run)]
+
+
+def told(log, runs=(), files=(), **switches):
+    """A report as JSON."""
+    with LogReader(log) as reader:
+        found = report(reader, runs, files, switches=Switches.of(**switches))
+    return plain(sections_json(found.sections))
+
+
+def written(path, *lines):
+    text = "\n".join(map(json.dumps, lines)) if path.suffix == ".jsonl" else json.dumps(lines)
+    path.write_text(text)
+    return path
+
+
+def foreign(count, *, skip=20, **more):
+    """Bare lines on both members of some built-in pairs."""
+    made = []
+    for pair in load_pairs()[skip : skip + count]:
+        for member in ("ambiguous", "clear"):
+            kind = pair.type if member == "ambiguous" else "unambiguous_direct"
+            options = dict(zip("ABCD", pair.options, strict=False))
+            tokens = [[letter, -0.3 * place - 0.1 * len(made)] for place, letter in enumerate(options)]
+            line = {**KNOWNO, "pair_id": pair.id, "member": member, "type": kind, "options": options}
+            made.append({**line, "token_table": tokens, **more})
+    return made
+
+
+@pytest.fixture(scope="session")
+def exported(log, tmp_path_factory):
+    """All decisions of the log's runs, calibrations first."""
+    path = tmp_path_factory.mktemp("exported") / "all.jsonl"
+    with LogReader(log) as reader:
+        write_run_lines(path, reader, RUNS)
+    return path
+
+
+@pytest.fixture(scope="session")
+def imported(exported, tmp_path_factory):
+    """A log that has been given them."""
+    path = tmp_path_factory.mktemp("imported") / "log.sqlite"
+    (found,) = brought(path, exported)
+    assert found.faults == () and found.refused == ()
+    assert all(one.new and one.added == one.episodes and not one.differences for one in found.runs)
+    return path
+
+
+@pytest.fixture
+def call(call, monkeypatch):
+    """Calls the command as from a terminal."""
+    monkeypatch.setenv("COLUMNS", "400")
+    app = typer.Typer()
+    app.command()(import_ambik)
+    return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def test_what_is_exported_and_imported_is_exported_alike(exported, imported, tmp_path):
+    again = tmp_path / "again.jsonl"
+    with LogReader(imported) as reader:
+        write_run_lines(again, reader, RUNS)
+    assert again.read_bytes() == exported.read_bytes()
+
+
+@pytest.mark.parametrize("switches", [{}, {"target_success": 0.6, "quantile": "numpy_higher"}])
+def test_a_report_tells_the_same_of_the_file_and_of_its_runs(exported, imported, switches):
+    assert told(imported, files=[exported], **switches) == told(imported, RUNS, **switches)
+
+
+def test_what_was_asked_and_scored_is_the_same(log, imported):
+    with LogReader(log) as before, LogReader(imported) as after:
+        assert rows(askings(before, RUNS).askings) == rows(askings(after, RUNS).askings)
+        assert [one.before.asked for one in exchanges(after, ["kitchen"])] == [
+            one.before.asked for one in exchanges(before, ["kitchen"])
+        ]
+        for run in RUNS:
+            scores = [
+                {(one.episode_id, one.metric): one.value for one in reader.scores(run_id=run)}
+                for reader in (before, after)
+            ]
+            assert scores[0] == scores[1] and scores[0]
+        then, now = (calibration_of(reader, "m-lap") for reader in (before, after))
+        assert then == now and len(now.nonconformities) == now.n
+
+
+def test_the_same_file_again_adds_nothing(exported, imported, call):
+    with LogReader(imported) as reader:
+        before = [len(reader.runs()), len(reader.events()), len(reader.scores(latest=False))]
+    result = call(exported, "--log", imported)
+    assert result.exit_code == 0 and result.stdout.count("nothing new") == len(RUNS) + 4
+    with LogReader(imported) as reader:
+        assert [len(reader.runs()), len(reader.events()), len(reader.scores(latest=False))] == before
+
+
+def test_an_import_that_was_cut_off_is_completed(exported, tmp_path, monkeypatch):
+    log, kept = tmp_path / "log.sqlite", module._scores
+
+    def fail_at_m_lap(job, sitting, made):
+        if job.run == "m-lap":
+            raise KeyboardInterrupt
+        return kept(job, sitting, made)
+
+    monkeypatch.setattr(module, "_scores", fail_at_m_lap)
+    with pytest.raises(KeyboardInterrupt):
+        brought(log, exported)
+    monkeypatch.undo()
+    (found,) = brought(log, exported)
+    added = {one.run.id: one.added for one in found.runs}
+    assert added["m-knowno"] == 0 and added["m-lap"] == added["kitchen"] == 24
+    assert told(log, RUNS) == told(log, files=[exported])
+
+
+def test_beside_a_run_of_the_same_name_a_name_is_made(log, exported, tmp_path):
+    """The log in which it was played has all names already."""
+    copy = tmp_path / "log.sqlite"
+    copy.write_bytes(log.read_bytes())
+    (found,) = brought(copy, exported)
+    digest = found.source.digest[:8]
+    assert f"m-knowno-{digest}" in {one.run.id for one in found.runs}
+    with LogReader(copy) as reader:
+        assert options_of(reader, f"m-knowno-{digest}").calibration.run == f"m-knowno-calibration-{digest}"
+        assert options_of(reader, "m-knowno").calibration.run == "m-knowno-calibration"
+    before, after = (told(copy, [name])["table_9"]["results"] for name in ("m-knowno", f"m-knowno-{digest}"))
+    assert before == after
+
+
+def test_a_calibration_of_the_same_name_that_gives_another_threshold_is_not_taken(log, exported, tmp_path):
+    copy = tmp_path / "log.sqlite"
+    copy.write_bytes(log.read_bytes())
+    tests = [json.loads(line) for line in exported.read_text().splitlines()]
+    tests = [line for line in tests if line["run_id"] == "m-knowno"]
+    same = written(tmp_path / "same.jsonl", *tests)
+    other = written(tmp_path / "other.jsonl", *({**line, "q_hat": 0.123} for line in tests))
+    names = [brought(copy, path)[0].runs[0].run.id for path in (same, other)]
+    with LogReader(copy) as reader:
+        first, second = (options_of(reader, name).calibration for name in names)
+        assert first.run == "m-knowno-calibration" and calibration_of(reader, names[0]).nonconformities
+        assert second.run not in {one.id for one in reader.runs()}
+        assert calibration_of(reader, names[1]).q_hat == 0.123
+
+
+def test_foreign_lines_are_told_apart_by_robot_method_and_configuration(tmp_path, call):
+    calibrating = foreign(20, skip=0, part="calibration")
+    tests = [
+        *foreign(6, part="test"),
+        *foreign(6, part="test", generator="other/model"),
+        *foreign(6, part="test", context="action_only", **THRESHOLD),
+        *foreign(6, method="nohelp", action="take the mug"),
+        *foreign(6, method="binary", action="take the mug", certainty="uncertain"),
+    ]
+    tests[12]["time"] = 1_700_000_000
+    calibrating += foreign(20, skip=0, part="calibration", generator="other/model")
+    file, log = written(tmp_path / "theirs.json", *calibrating, *tests), tmp_path / "log.sqlite"
+    result = call(file, "--data", "builtin", "--log", log)
+    assert (result.exit_code, result.stderr) == (0, "")
+    runs = result.stdout.splitlines()[-1].removeprefix("More of them: askback report ambik ").split()
+    assert runs == [
+        "theirs-knowno-some-model-full_plan",
+        "theirs-knowno-other-model-full_plan",
+        "theirs-knowno-some-model-action_only",
+        "theirs-nohelp-some-model-full_plan",
+        "theirs-binary-some-model-full_plan",
+    ]
+    with LogReader(log) as reader:
+        found = {run: options_of(reader, run) for run in runs}
+        named = [None if one.calibration is None else one.calibration.run for one in found.values()]
+        assert named == [
+            "theirs-knowno-some-model-full_plan-calibration",
+            "theirs-knowno-other-model-full_plan-calibration",
+            "",
+            None,
+            None,
+        ]
+        assert found[runs[2]].calibration.q_hat == THRESHOLD["q_hat"]
+        assert reader.turns(reader.episodes(runs[1])[0].id)[0].created_at == "2023-11-14T22:13:20.000+00:00"
+    with LogReader(log) as reader:
+        both = [report(reader, runs), report(None, files=[file], data="builtin")]
+    first, second = (plain(sections_json(one.sections)) for one in both)
+    assert first["table_9"]["results"] == second["table_9"]["results"]
+    assert first["coverage"]["results"] == second["coverage"]["results"]
+    assert first["asking"] == second["asking"]
+
+
+def test_a_threshold_that_no_line_tells_is_that_of_the_calibration_in_another_file(tmp_path):
+    calibrating = written(tmp_path / "a.jsonl", *foreign(20, skip=0, part="calibration"))
+    tests = written(tmp_path / "b.jsonl", *foreign(6, part="test"))
+    log = tmp_path / "log.sqlite"
+    second, first = brought(log, tests, calibrating, data="builtin")
+    assert [one.run.id for one in (*first.runs, *second.runs)] == ["a", "b"]
+    with LogReader(log) as reader:
+        calibrated = options_of(reader, "b").calibration
+        assert calibrated.run == "a" and calibrated.n == 40
+        assert calibration_of(reader, "b").q_hat == calibrated.q_hat
+
+
+def test_without_any_threshold_every_line_is_left_out_and_told(tmp_path, call):
+    file = written(tmp_path / "a.jsonl", *foreign(2, part="test"))
+    result = call(file, "--data", "builtin", "--log", tmp_path / "log.sqlite")
+    assert result.exit_code == 1 and result.stdout == ""
+    assert "4 lines of" in result.stderr and f"{file}:3: row {load_pairs()[21].id}" in result.stderr
+    assert "q_hat is missing (with epsilon" in result.stderr
+    assert "nothing of it was imported" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"pair_id": "nowhere"}, "the task is not at hand; name the data that it is of with --data"),
+        ({"time": "yesterday"}, "time is 'yesterday', no moment (ISO 8601, or seconds since 1970)"),
+        ({"time": float(10**30)}, "no moment"),
+        ({"seed": "x"}, 'seed is "x", not a whole number'),
+        ({"prediction_set": [1]}, "prediction_set[0] is not a text"),
+        ({"help": "yes"}, "'yes', not true or false"),
+        ({"icr": "high"}, 'icr is "high", not a number'),
+        ({"decoding": [1]}, "decoding is [1], not an object"),
+        ({"token_table": None}, "token_table is null, not a list"),
+        ({"seat": "user", "typed_text": "The mug.", "episode_id": "e"}, "answers no question of its episode"),
+        ({"seat": "user", "typed_text": "The mug."}, "episode_id is missing"),
+    ],
+)
+def test_a_line_that_is_no_decision_is_a_fault_with_file_line_and_field(tmp_path, change, said):
+    good = foreign(2, **THRESHOLD)
+    file = written(tmp_path / "a.jsonl", *good[:2], {**good[2], **change}, good[3])
+    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    (fault,) = found.faults
+    assert (fault.file, fault.line) == (str(file), 3) and said in fault.message
+    assert [(one.episodes, one.lines) for one in found.runs] == [(3, 3)]
+
+
+def test_a_line_that_cannot_be_scored_is_one_too(tmp_path):
+    lap = foreign(2, method="lap", affordance={}, **THRESHOLD)
+    lap[0]["affordance"] = {letter: {"context": 1, "prompt": 0.5} for letter in lap[0]["options"]}
+    file = written(tmp_path / "a.jsonl", *lap)
+    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert [fault.line for fault in found.faults] == [2, 3, 4]
+    assert "has no affordance" in found.faults[0].message
+    assert found.runs[0].episodes == 1
+
+
+def test_stored_sets_and_scores_that_do_not_come_out_are_told_and_kept(tmp_path, call):
+    lines = foreign(1, method="nohelp", action="take the mug", help=False, hr=0.0, episode_id="e")
+    lines[0] |= {"prediction_set": ["take the cup"], "chr": None, "help": True, "hr": 1, "episode_id": "f"}
+    file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
+    result = call(file, "--data", "builtin", "--log", log)
+    assert result.exit_code == 0
+    assert "4 stored values of a are not those recomputed" in result.stdout
+    assert "line 1: prediction_set is stored as ['take the cup'], but comes out as ['take the mug']" in (
+        result.stdout
+    )
+    assert "line 1: hr is stored as 1, but comes out as 0" in result.stdout
+    (first, second) = lines_of(log, "a")
+    assert (first["prediction_set"], second["prediction_set"]) == (["take the cup"], ["take the mug"])
+
+
+def test_a_set_told_by_letters_is_read_as_its_texts(tmp_path):
+    (line,) = foreign(1, **THRESHOLD)[:1]
+    file = written(tmp_path / "a.json", {**line, "prediction_set": list("ABCD"), "q_hat": 0.99})
+    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert found.runs[0].differences == ()
+    (made,) = lines_of(tmp_path / "log.sqlite", "a")
+    assert made["prediction_set"] == list(line["options"].values())
+
+
+def other_texts(folder):
+    """Data in which the built-in pairs have another answer."""
+    names = ("id", "environment_short", "environment_full", "unambiguous_direct", "ambiguous_task")
+    more = (
+        "ambiguity_type",
+        "amb_shortlist",
+        "question",
+        "answer",
+        "plan_for_clear_task",
+        "plan_for_amb_task",
+    )
+    last = ("end_of_ambiguity", "user_intent")
+    with (folder / "other.csv").open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow([*names, *more, *last])
+        for pair in load_pairs():
+            plans = ("\n".join(plan) for plan in (pair.clear_plan, pair.ambiguous_plan))
+            texts = (pair.id, ", ".join(pair.objects), pair.scene, pair.clear, pair.ambiguous, pair.type)
+            said = (
+                ", ".join(pair.shortlist),
+                pair.question,
+                "Whichever.",
+                *plans,
+                pair.step,
+                pair.intent.text,
+            )
+            out.writerow([*texts, *said])
+    return folder / "other.csv"
+
+
+def test_the_same_file_with_other_texts_is_another_import(tmp_path, call):
+    file, log = written(tmp_path / "a.jsonl", *foreign(2, **THRESHOLD)), tmp_path / "log.sqlite"
+    brought(log, file, data="builtin")
+    changed = [{**line, "time": "2026-01-01T00:00:00+00:00"} for line in lines_of(log, "a")]
+    pairs = written(tmp_path / "pairs.jsonl", *changed)
+    assert brought(log, pairs)[0].runs[0].run.id == "a-" + read_sources([pairs]).files[0].digest[:8]
+    refused = call(file, "--data", other_texts(tmp_path), "--log", log)
+    assert refused.exit_code == 1
+    assert "the log holds another import of this file, 'a', of other lines or with other" in refused.stderr
+    result = call(file, "--data", "builtin", "--log", log, "--run", "mine")
+    assert result.exit_code == 0 and "run mine in" in result.stdout
+
+
+def test_people_come_with_what_they_saw_and_said(log, tmp_path):
+    run = "play-ambik-person-offline-item"
+    with LogReader(log) as reader:
+        write_run_lines(tmp_path / "people.jsonl", reader, [run])
+    new = tmp_path / "log.sqlite"
+    (found,) = brought(new, tmp_path / "people.jsonl")
+    assert found.runs[0].run.setup == "H2L"
+    assert lines_of(new, run) == lines_of(log, run)
+    assert told(new, [run]) == told(new, files=[tmp_path / "people.jsonl"])
+    with LogReader(new) as reader:
+        kinds = [[turn.payload["kind"] for turn in turns] for _, turns in reader.turns_of_run(run)]
+    assert kinds == [["ready", "decide", "answer", "decide"]] * 2
+
+
+async def _answering(path):
+    writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
+    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
+    for _ in range(2):
+        episode = await sessions.start(seat="user", type="preferences")
+        view = await sessions.view(episode, "user")
+        while view.stage != "done":
+            reply = Reply(text="ready" if view.stage != "answer" else "The blue one, please.")
+            view = await sessions.submit(episode, "user", reply, number=view.number)
+    reader.close()
+    writer.close()
+
+
+def test_who_answered_comes_with_the_answer(tmp_path):
+    asyncio.run(_answering(tmp_path / "played.sqlite"))
+    with LogReader(tmp_path / "played.sqlite") as reader:
+        (run,) = [one.id for one in reader.runs()]
+        write_run_lines(tmp_path / "a.jsonl", reader, [run])
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert sum(line.get("seat") == "user" for line in lines) == 2
+    (found,) = brought(tmp_path / "log.sqlite", tmp_path / "a.jsonl")
+    assert found.runs[0].run.setup == "L2H"
+    # The lines do not tell that the person has read the instructions; so turns are counted without that.
+    made = lines_of(tmp_path / "log.sqlite", run)
+    assert [{**one, "turn": 0} for one in made] == [{**one, "turn": 0} for one in lines]
+    assert told(tmp_path / "log.sqlite", [run]) == told(tmp_path / "log.sqlite", files=[tmp_path / "a.jsonl"])
+
+
+def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
+    marked = {"method": "person", "marked": ["take the mug", "take the cup"], "asks": True}
+    lines = [
+        {**line, "generator": who, "episode_id": who}
+        for who, line in zip(("ann", "bob"), foreign(1, **marked), strict=True)
+    ]
+    file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
+    (found,) = brought(log, file, data="builtin")
+    digest = found.source.digest[:8]
+    with LogReader(log) as reader:
+        assert [one.id for one in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
+        assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
+    erase_participant(log, f"bob-{digest}")
+    (again,) = brought(log, file, data="builtin", name="again")
+    assert [one.episodes for one in again.runs] == [1]
+    assert "were erased from this log, and stay so" in again.faults[0].message
+    with LogReader(log) as reader:
+        assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
+
+
+def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(published, tmp_path, call):
+    log, file = tmp_path / "log.sqlite", published / "knowno_calib_logprobs_100.json"
+    result = call(published, "--log", log)
+    assert result.exit_code == 0 and "100 lines, 100 episodes" in result.stdout
+    assert "of 62 of 100 decisions the scenario is known by its number alone" in result.stdout
+    run = file.stem
+    with LogReader(log) as reader:
+        made = decisions(reader, [run])
+        assert sum(bool(one.item.scenario.task) for one in made) == 38
+        assert all(one.right for one in made)
+        write_run_lines(tmp_path / "a.jsonl", reader, [run])
+    with LogReader(log) as reader:
+        both = report(reader, [run]), report(None, files=[file])
+    of_run, of_file = (next(one for one in made.sections if one.kind == "knowno_run") for made in both)
+    assert of_run.data == of_file.data and of_run.tables == of_file.tables
+    brought(tmp_path / "new.sqlite", tmp_path / "a.jsonl")
+    assert lines_of(tmp_path / "new.sqlite", run) == lines_of(log, run)
+
+
+def test_other_files_are_refused_with_a_way_out(tmp_path, call):
+    (tmp_path / "table.csv").write_text("method,model,type,CHR,HR\nKnowNo,GPT-4,safety,1.0,0.0\n")
+    (tmp_path / "empty.jsonl").write_text("")
+    files = [tmp_path / name for name in ("table.csv", "empty.jsonl", "gone.jsonl")]
+    result = call(*files, tmp_path, "--log", tmp_path / "log.sqlite")
+    assert result.exit_code == 1
+    for said in (
+        "table.csv: holds results of methods, which are no decisions; give it to `askback score ambik`",
+        "empty.jsonl: is none of AmbiK's files, or empty",
+        "gone.jsonl: there is no such file or folder",
+        f"{tmp_path}: holds no decisions of AmbiK's that could be imported",
+    ):
+        assert said in result.stderr
+    assert not (tmp_path / "log.sqlite").exists()
+
+
+def test_forms_of_annotators_are_counted_and_left_out(tmp_path, call):
+    lines = foreign(1, **THRESHOLD)
+    form = {"pair_id": "d1", "seat": "annotator", "form": {}, "method": None}
+    file = written(tmp_path / "a.jsonl", *lines, form)
+    result = call(file, "--data", "builtin", "--log", tmp_path / "log.sqlite")
+    assert result.exit_code == 0 and "2 lines, 2 episodes" in result.stdout
+    assert "1 lines are annotators' forms; left out" in result.stderr
+
+
+def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):
+    calibrating = [line for run in "ab" for line in foreign(4, skip=0, part="calibration", run_id=run)]
+    file = written(tmp_path / "c.jsonl", *calibrating, *foreign(2, part="test", **THRESHOLD))
+    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert {one.run.id for one in found.runs} == {"a", "b"}
+    assert (
+        len(found.faults) == 4 and "which of several calibrations it is of (a, b)" in found.faults[0].message
+    )
+    named = foreign(2, part="test", calibration_run="b", **THRESHOLD)
+    file = written(tmp_path / "d.jsonl", *calibrating, *named)
+    (found,) = brought(tmp_path / "log.sqlite", file, data="builtin", name="more")
+    assert found.faults == ()
+    with LogReader(tmp_path / "log.sqlite") as reader:
+        assert options_of(reader, "more-d").calibration.run == "more-b"
