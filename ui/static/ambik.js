@@ -36,7 +36,7 @@
         if ("filter" in field.dataset) this.akFilter(field);
         if ("others" in field.dataset) this.akShowActs();
         if (field.name === "own" || field.name === "question") this.akMissing(false);
-        if (field.name === "answer") this.one("#ak-answer-missing").hidden = true;
+        if (field.id === "ak-answer") this.one("#ak-answer-missing").hidden = true;
         if (field.name === "own" && field.value) this.one("[data-own]").checked = true;
       },
     },
