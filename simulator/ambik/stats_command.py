@@ -76,12 +76,13 @@ def of_data(data: str | Path, part: Which = "all") -> Loaded:
 
 def tables(loaded: Loaded) -> list[Table]:
     """All there is to show; what the paper prints stands below what is counted by the same rule."""
-    found = statistics(loaded.pairs, loaded.report.breaks)
+    by_group = {name: statistics(some, loaded.report.breaks) for name, some in groups(loaded.pairs).items()}
+    found = by_group["all"]
     return [
         _types_table(found),
         _texts_table(found),
         _plans_table(found),
-        _groups_table(loaded),
+        _groups_table(by_group),
         _sizes_table(found),
     ]
 
@@ -147,8 +148,7 @@ def _plans_table(found: Statistics) -> Table:
     return Table(("plan", Column("breaks"), *small, Column("steps")), rows, "Length of the plans (Table 5)")
 
 
-def _groups_table(loaded: Loaded) -> Table:
-    found = {name: statistics(pairs, loaded.report.breaks) for name, pairs in groups(loaded.pairs).items()}
+def _groups_table(found: Mapping[str, Statistics]) -> Table:
     rows = [
         (
             name,

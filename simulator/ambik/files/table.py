@@ -91,7 +91,7 @@ class Table:
 
 def clean(text: str) -> str:
     r"""A cell as it is read: ``\r\n`` to ``\n``, no-break space to blank, no outer blanks (spec 2.4)."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return (lines if lines.isascii() else lines.translate(_BLANKS)).strip()
 
 

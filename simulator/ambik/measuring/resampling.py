@@ -6,7 +6,7 @@ independent. A mean over drawn pairs is a ratio of two sums, so all measures of 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from simulator.stats import LEVEL, RESAMPLES, Interval
 
 Floats = NDArray[np.float64]
+BLOCK = 1 << 23
+"""Draws that are held at once: 64 MiB of numbers."""
 
 
 def cluster_numbers(clusters: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -70,9 +72,9 @@ def means_and_macro(
     if not values.size:
         return [None] * values.shape[1], None
     top, bottom = (_by_cluster(one, clusters) for one in (np.where(counted, values, 0.0), counted * 1.0))
-    drawn = _drawn(len(top), seed, resamples)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = (drawn @ top) / (drawn @ bottom)
+        blocks = _drawn(len(top), seed, resamples)
+        ratios = np.concatenate([(drawn @ top) / (drawn @ bottom) for drawn in blocks])
         points = top.sum(axis=0) / bottom.sum(axis=0)
     intervals = [
         _interval(float(points[place]), ratios[:, place], int(rows[place])) if rows[place] else None
@@ -93,13 +95,28 @@ def _by_cluster(values: Floats, clusters: NDArray[np.intp]) -> Floats:
     return sums
 
 
+def _drawn(clusters: int, seed: int, resamples: int) -> Iterable[Floats]:
+    """How often each cluster is drawn, one row a resample, in blocks that memory has room for.
+
+    The blocks together are the same however large one is.
+    """
+    at_once = max(1, BLOCK // clusters)
+    return _kept(clusters, seed, resamples) if at_once >= resamples else _blocks(clusters, seed, resamples)
+
+
 @lru_cache(maxsize=8)
-def _drawn(clusters: int, seed: int, resamples: int) -> Floats:
-    """How often each cluster is drawn: one row a resample."""
-    picks = np.random.default_rng(seed).integers(0, clusters, size=(resamples, clusters))
-    places = picks + np.arange(resamples)[:, None] * clusters
-    counts = np.bincount(places.ravel(), minlength=resamples * clusters)
-    return counts.reshape(resamples, clusters).astype(np.float64)
+def _kept(clusters: int, seed: int, resamples: int) -> tuple[Floats, ...]:
+    return tuple(_blocks(clusters, seed, resamples))
+
+
+def _blocks(clusters: int, seed: int, resamples: int) -> Iterator[Floats]:
+    generator, at_once = np.random.default_rng(seed), max(1, BLOCK // clusters)
+    for start in range(0, resamples, at_once):
+        rows = min(at_once, resamples - start)
+        picks = generator.integers(0, clusters, size=(rows, clusters))
+        places = picks + np.arange(rows)[:, None] * clusters
+        counts = np.bincount(places.ravel(), minlength=rows * clusters)
+        yield counts.reshape(rows, clusters).astype(np.float64)
 
 
 def _interval(value: float, drawn: Floats, n: int) -> Interval:
