@@ -4,7 +4,8 @@ r"""The episode as a LangGraph state machine: one graph, whatever the task, whoe
 
     people, in a study, first set:  consent -> ready -> …
     people, free play:                         ready -> …
-    people, further sets, and everybody else:           …
+    people, further sets:                      [ready ->] …      users alone: they say what they want
+    everybody else:                                     …
     two people: each in their own time, and the task begins when both are through
 
     decide:    decide -> END                                       the robot acts, or nobody would answer
@@ -80,11 +81,14 @@ class Table:
     @cached_property
     def front(self) -> tuple[Due, ...]:
         """What people do before the task: two of them in any order, each their own things in this one."""
-        kinds: tuple[Kind, ...] = ("ready",)
-        if self.rules.study:
-            kinds = () if self.rules.begun else ("consent", "ready")
         people = [seat for seat in seats_of(self.options) if self.seats[seat].kind == "person"]
-        return tuple(Due(seat, kind) for seat in people for kind in kinds)
+        return tuple(Due(seat, kind) for seat in people for kind in self._before(seat))
+
+    def _before(self, seat: str) -> tuple[Kind, ...]:
+        if self.rules.begun:
+            # A robot that acts at once would end the set before its user has seen it.
+            return ("ready",) if seat == USER else ()
+        return ("consent", "ready") if self.rules.study else ("ready",)
 
     @property
     def decided_on(self) -> DecideItem:

@@ -60,7 +60,7 @@ class Options:
         similarity: of LofreeCP's answers (`sets.similarity.similarity`); empty: the default.
         max_tokens: what a model may write at most.
         study: a person's consent is asked for.
-        begun: the person has done a set of this study before: nothing is in front of the task.
+        begun: the person has done a set of this study before: neither consent nor instructions come first.
         language: of the pages around the text, which is English.
     """
 

@@ -50,7 +50,7 @@ def participant_view(
 ) -> ParticipantView:
     """What a person in `seat` may see after `state`; `ending` if the log holds one."""
     now = None if ending else graph.due(table, state, seat)
-    stage = stage_of(now, seat)
+    stage = stage_of(now, seat, begun=table.rules.begun)
     told = {} if stage in ("consent", "instructions", "gather") else _told(table, state, seat, stage)
     return ParticipantView(
         episode_id=table.episode_id,
@@ -65,13 +65,13 @@ def participant_view(
     )
 
 
-def stage_of(now: graph.Due | None, seat: str) -> Stage:
-    """Which page a person in `seat` is at."""
+def stage_of(now: graph.Due | None, seat: str, *, begun: bool = False) -> Stage:
+    """Which page a person in `seat` is at; `begun`: they have read the instructions in an earlier set."""
     if now is None:
         return "done"
     if now.seat != seat:
         return "gather" if now.kind in ("consent", "ready") else "wait"
-    return _STAGES[now.kind]
+    return "tell" if now.kind == "ready" and begun else _STAGES[now.kind]
 
 
 def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> dict[str, Any]:

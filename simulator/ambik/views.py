@@ -9,8 +9,12 @@ from logs.rows import Ending
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import Ambiguity, Member
 
-Stage = Literal["consent", "instructions", "gather", "decide", "wait", "answer", "annotate", "done"]
-"""Which page; ``gather``: until the other person, too, has read the instructions."""
+Stage = Literal["consent", "instructions", "gather", "tell", "decide", "wait", "answer", "annotate", "done"]
+"""Which page.
+
+``gather``: until the other person, too, has read the instructions. ``tell``: a user's further set, in which they
+see what they want and tell the robot, having read the instructions before.
+"""
 SeatName = Literal["robot", "user", "annotator"]
 
 

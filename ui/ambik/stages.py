@@ -21,6 +21,7 @@ STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",
     "instructions": "instructions",
     "gather": "instructions",
+    "tell": "task",
     "decide": "task",
     "wait": "task",
     "answer": "task",

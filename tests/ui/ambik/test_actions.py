@@ -156,7 +156,7 @@ async def test_a_set_of_a_study_and_the_next_one(actions: Actions, log: Log, stu
     answer = await actions.next_set(visit.call)
     second = Visit(actions, answer["go"].partition("?")[2])
     await second.look()
-    assert second.stage in ("decide", "answer", "annotate")  # neither consent nor instructions again
+    assert second.stage in ("decide", "tell", "annotate")  # neither consent nor instructions again
     await finish(second, log[1])
     assert "All" not in words(second.html)
     assert 'action="next' not in second.html

@@ -263,6 +263,20 @@ def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:
     assert text.index("Bring the oat milk.") < text.index("Bring the milk.") < text.index("Which?")
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) -> None:
+    shown = view("tell", "user", study=True, wish="Bring the oat milk.", detail="Oat milk.")
+    html = page_of(shown, language=language)
+    text = words(html)
+    assert (
+        text.index("Bring the oat milk.")
+        < text.index("Bring the milk.")
+        < text.index(strings(language)("ambik.tell.go"))
+    )
+    assert Page(html).one("data-say")["data-say"] == "ready"
+    assert Page(html).one("data-thinking")["data-thinking"] == strings(language)("ambik.wait.robot")
+
+
 def test_the_link_is_at_hand_before_the_task_and_folded_away_in_it() -> None:
     host = Company(True, Invitation("/play?t=x", fresh=False))
     for stage, open_ in (("instructions", True), ("gather", True), ("decide", False), ("wait", False)):

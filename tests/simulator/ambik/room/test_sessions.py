@@ -93,7 +93,7 @@ def reply_to(view):
     match view.stage:
         case "consent":
             return Reply(text="yes")
-        case "instructions":
+        case "instructions" | "tell":
             return Reply(text="ready")
         case "decide" if view.may_ask:
             return Reply(move={"marked": list(view.options[:2]), "ask": "Which of them?", "keys_used": True})
@@ -253,6 +253,25 @@ async def test_a_person_as_user_in_a_study(server):
     assert await to_the_end(server, entry.episode_id, "user") == ["consent", "instructions", "answer"]
     assert server.item(entry.episode_id).pair.type == "safety"
     assert server.reader.run("study-s").setup == "L2H"
+
+
+async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(server):
+    settings = {"opposite": "offline/never-asks", "members": ["ambiguous"]}
+    sessions = server.again(study("user", setup="L2H", settings=settings))
+    entry = await enter(server, "ann")
+    assert await to_the_end(server, entry.episode_id, "user") == ["consent", "instructions"]
+    for done in (1, 2):
+        assert sessions.sets_done(entry.episode_id) == (done, 3)
+        entry = await sessions.next_set(entry.episode_id)
+        view = await server.again(study("user", setup="L2H", settings=settings)).view(
+            entry.episode_id, "user"
+        )
+        sessions = server.sessions
+        pair = server.item(entry.episode_id).pair
+        assert (view.stage, view.wish, view.task, view.exchanges) == ("tell", pair.clear, pair.ambiguous, ())
+        assert await to_the_end(server, entry.episode_id, "user") == ["tell"]
+    assert sessions.sets_done(entry.episode_id) == (3, 3)
+    assert (await sessions.next_set(entry.episode_id)).refusal == "done"
 
 
 async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
