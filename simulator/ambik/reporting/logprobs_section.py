@@ -135,21 +135,34 @@ def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
         order=conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
         by_size=measures(outcomes, replace(settings, help="size")),
         by_original=measures(asked, original),
-        left_out=_left_out(ready, settings),
+        left_out=_left_out(ready, calibrated.nonconformities, settings),
         report=report_of(calibrated, outcomes, settings),
     )
 
 
-def _left_out(ready: Sequence[Prepared], settings: Settings) -> Interval | None:
+def _left_out(
+    ready: Sequence[Prepared], nonconformities: Sequence[float], settings: Settings
+) -> Interval | None:
     """Each item against the threshold of all others."""
-    if len(ready) < 2:
+    known = [one for one in ready if one.known]
+    if len(known) < 2:
         return None
-    covered = []
-    for place, one in enumerate(ready):
-        others = calibrate_prepared([*ready[:place], *ready[place + 1 :]], settings)
-        found = outcome_prepared(one, others.q_hat, settings).covered
-        covered += [] if found is None else [found]
-    return conformal.coverage(sum(covered), len(covered)) if covered else None
+    ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
+    values = [nonconformities[place] for place in ordered]
+    order = conformal.order(len(values) - 1, _epsilon(settings), settings.quantile)
+    # Whichever of the smaller ones is missing, the threshold is the same, and so for the larger ones.
+    near = range(max(0, order - 3), min(len(values), order + 3))
+    q_hats = {
+        place: conformal.threshold(
+            [*values[:place], *values[place + 1 :]], _epsilon(settings), settings.quantile
+        )
+        for place in near
+    }
+    covered = 0
+    for place, item in enumerate(ordered):
+        q_hat = q_hats[min(max(place, near[0]), near[-1])]
+        covered += bool(outcome_prepared(known[item], q_hat, settings).covered)
+    return conformal.coverage(covered, len(known))
 
 
 def _epsilon(settings: Settings) -> Any:

@@ -1,0 +1,50 @@
+"""What is told of a published run's log-probabilities."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik import conformal
+from simulator.ambik.files.logprobs import Logprobs
+from simulator.ambik.files.published_run import decisions_of
+from simulator.ambik.reporting.logprobs_section import QUANTILES, logprobs_section
+from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.sets.predicting import calibrate, outcome
+from simulator.ambik.settings import DEFAULT
+
+
+def run_of(number: int) -> list[Logprobs]:
+    generator = random.Random(number)
+    letters = "ABCD"
+    return [
+        Logprobs(
+            item=str(place),
+            split="",
+            options={letter: f"take {letter}" for letter in letters},
+            not_listed="",
+            true_options=(generator.choice(letters),),
+            tokens=tuple((generator.choice(letters), -generator.random() * 6) for _ in range(5)),
+        )
+        for place in range(number)
+    ]
+
+
+@pytest.mark.parametrize("number", [2, 5, 9, 24])
+@pytest.mark.parametrize("target", [0.5, 0.8, 0.95])
+def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, target: float) -> None:
+    records = run_of(number)
+    base = replace(DEFAULT, target_success=target, not_listed=True)
+    found = logprobs_section(records, "run.json", switches=Switches.of(target_success=target)).data["rules"]
+    decisions = decisions_of(records, "run.json")
+    for tokens in ("merged", "raw_top5"):
+        for quantile in QUANTILES:
+            settings = replace(base, tokens=tokens, quantile=quantile)
+            covered = 0
+            for place, one in enumerate(decisions):
+                others = calibrate([*decisions[:place], *decisions[place + 1 :]], settings)
+                covered += bool(outcome(one, others, settings).covered)
+            told = found[f"{tokens}.{quantile}"]["left_out_coverage"]
+            assert told == conformal.coverage(covered, number)
