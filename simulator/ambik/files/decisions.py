@@ -42,7 +42,7 @@ from simulator.jsonlines import Read, Row
 
 T = TypeVar("T")
 ROBOTS: Final = (*METHODS, "offline", "person")
-_HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options")
+_HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options", "marked", "action")
 OTHERS: Final = ("user", "annotator")
 """Seats of the lines of a log that are no decisions: people's answers and forms."""
 

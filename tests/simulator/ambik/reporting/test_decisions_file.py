@@ -202,6 +202,8 @@ def test_forms_and_answers_are_passed_over(tmp_path):
 
 def test_the_kind_is_told_by_the_content(tmp_path):
     assert is_decision(KNOWNO) and not is_decision({"pair_id": "p1"})
+    assert is_decision({"pair_id": "p1", "method": "nohelp", "action": "take the mug"})
+    assert is_decision({"pair_id": "p1", "method": "person", "marked": ["take the mug"]})
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps(KNOWNO))
     assert kind_of(path).name == "decisions"
