@@ -12,8 +12,8 @@ from simulator.ambik.terms import Ambiguity, Member
 Stage = Literal["consent", "instructions", "gather", "tell", "decide", "wait", "answer", "annotate", "done"]
 """Which page.
 
-``gather``: until the other person, too, has read the instructions. ``tell``: a user's further set, in which they
-see what they want and tell the robot, having read the instructions before.
+``gather``: until the other person, too, has read the instructions. ``tell``: in a further set, a user sees
+what they want and tells the robot.
 """
 SeatName = Literal["robot", "user", "annotator"]
 

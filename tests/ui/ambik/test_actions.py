@@ -165,6 +165,8 @@ async def test_a_set_of_a_study_and_the_next_one(actions: Actions, log: Log, stu
 
 async def finish(visit: Visit, reader: LogReader) -> None:
     """Do what the seat is there for, in one turn."""
+    if visit.stage == "tell":
+        await visit.send(text="ready")
     if visit.stage == "decide":
         await visit.act(task_of(reader, visit.episode).options[0])
     elif visit.stage == "answer":
