@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Any
 
+from ui.research.calls import Calls
+
 VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "img"}
 
 
@@ -40,3 +42,11 @@ def checked(answer: dict[str, Any]) -> dict[str, Any]:
 def words(answer: Mapping[str, Any]) -> str:
     """The text of a page, tags left out."""
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
+
+
+def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
+    """The page at an address: well formed, without names of texts in it, and not that of an error."""
+    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    assert "research." not in words(answer)
+    assert "cannot be shown" not in words(answer)
+    return answer

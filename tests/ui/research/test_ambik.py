@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from markup import checked, words
+from markup import page, words
 from pots import (
     ANNOTATED,
     BINARY,
     CALIBRATION,
-    DRAFTS,
     KITCHEN,
     KNOWNO,
     LOFREE,
@@ -23,26 +21,30 @@ from pots import (
     RUNS,
     SECRET,
     fill,
-    people,
 )
 
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
-from simulator.ambik.annotation.agreement import pair_agreement
-from simulator.ambik.annotation.desk import Reason, cases, decided_pairs
 from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code
 from simulator.ambik.measuring.measures import measures
+from simulator.ambik.measuring.outcome_rows import (
+    MALFORMED,
+    NO_INTENT,
+    NO_SHORTLIST,
+    NOT_JUDGED,
+    OTHER_TYPE,
+    UNKNOWN,
+)
 from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
-from simulator.ambik.trial_log import decisions, forms, options_of
+from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import Row, askings, rows
 from simulator.handmethat.task import LEVELS
 from trees.types import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
-from ui.research.ambik_pairs import filled_form
 from ui.research.ambik_read import laid, read_run
 from ui.research.ambik_run import in_words
 from ui.research.asking_words import kind_name
@@ -59,13 +61,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         fill(writer, reader)
         yield Calls(Desk(reader), writer)
-
-
-def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
-    answer = checked(calls.page({"path": path, "query": query, "language": language}))
-    assert "research." not in words(answer)
-    assert "cannot be shown" not in words(answer)
-    return answer
 
 
 def listed(answer: dict[str, Any]) -> int:
@@ -202,11 +197,11 @@ def test_types_and_words_part_them_too(log: Calls) -> None:
     assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text=no-such-text")) == 0
 
 
-def test_a_strange_episode_is_told(log: Calls) -> None:
-    answer = log.page(
-        {"path": "/research", "query": f"run={KNOWNO}&tab=dialogues&episode=x", "language": "en"}
-    )
-    assert "no decision in an episode" in words(answer)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_strange_episode_is_told(log: Calls, language: str) -> None:
+    query = f"run={KNOWNO}&tab=dialogues&episode=x"
+    answer = log.page({"path": "/research", "query": query, "language": language})
+    assert strings(language)("research.ambik.decision.unknown", episode="x") in words(answer)
 
 
 def test_every_caution_is_said_in_the_page_s_language() -> None:
@@ -233,6 +228,18 @@ def test_a_run_s_cautions_are_on_its_page(log: Calls, language: str) -> None:
     said = words(page(log, f"run={KNOWNO}", language=language))
     for one in (*report.warnings, report.statement):
         assert in_words(strings(language), one) in said
+
+
+def test_seats_are_named_in_the_page_s_language(log: Calls) -> None:
+    assert "机器人 openai/gpt-test 用户 offline/item" in words(page(log, f"run={KNOWNO}", language="zh"))
+    assert "标注者 person" in words(page(log, f"run={ANNOTATED}", language="zh"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_why_something_is_left_out_has_words(language: str) -> None:
+    reasons = (NO_INTENT, MALFORMED, OTHER_TYPE, NO_SHORTLIST, UNKNOWN, NOT_JUDGED, "unmatched")
+    told = strings(language).under("research.ambik.run.why")
+    assert {one.replace(" ", "_") for one in reasons} == set(told)
 
 
 def test_annotators_are_sent_to_their_page(log: Calls) -> None:
@@ -320,97 +327,6 @@ def test_one_run_alone_can_be_laid_beside_people(log: Calls) -> None:
     answer = page(log, f"run={PEOPLE}&runs={KNOWNO}", "/research/sets")
     assert f"<small>{LOFREE}</small>" not in answer["html"]
     assert f"<small>{KNOWNO}</small>" in answer["html"]
-
-
-# ---- annotated pairs
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_agreement_and_progress_are_told(log: Calls, language: str) -> None:
-    assert ANNOTATED in words(page(log, path="/research/pairs", language=language))
-    answer = page(log, f"run={ANNOTATED}&tab=agreement", "/research/pairs", language)
-    found = pair_agreement(forms(log.desk.reader, [ANNOTATED])).fields["question"]
-    assert found is not None and found.value == 0
-    assert answer["html"].count('<li class="ab-card">') == DRAFTS
-    assert "0.0 [0.0," in words(answer) and "100.0 [" in words(answer)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_two_forms_stand_side_by_side_without_names(log: Calls, language: str) -> None:
-    for one in cases(log.desk.reader, ANNOTATED):
-        answer = page(log, f"run={ANNOTATED}&reviewer=zoe&item={one.key}", "/research/pairs", language)
-        assert answer["html"].count("rk-voice") >= 2
-        assert SECRET not in answer["html"]
-        if "question" in one.differs:
-            assert "<ins>Please tell me:</ins>" in answer["html"]
-
-
-def pair_call(item: str, key: str, form: dict[str, Any]) -> dict[str, Any]:
-    query = f"run={ANNOTATED}&reviewer=zoe"
-    head = {"path": "/research/pairs", "query": query, "language": "en", "what": "pair"}
-    return {**head, "item": item, "key": key, "form": form}
-
-
-def test_a_third_person_makes_one_pair(tmp_path: Path) -> None:
-    path = tmp_path / "log.sqlite"
-    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
-        asyncio.run(people(writer, reader))
-        calls = Calls(Desk(reader), writer)
-        first = next(one for one in cases(reader, ANNOTATED) if one.state == "due")
-        filled = filled_form(first)
-        broken = calls.judge(pair_call(first.key, "key-00001", filled | {"question": ""}))
-        assert not broken["saved"] and set(broken["places"]) == {"question", "one_ambiguity"}
-        again = calls.judge(pair_call(first.key, "key-00002", {**filled, "type": "nothing"}))
-        assert not again["saved"] and "type" in again["places"]
-        done = calls.judge(pair_call(first.key, "key-00003", {**filled, "one_ambiguity": ["yes"]}))
-        assert done["saved"] and checked(done)
-        (pair,) = decided_pairs(reader, ANNOTATED)
-        assert pair == first.voices[0].form.pair
-        following = calls.judge(pair_call("nothing", "key-00004", filled))
-        assert not following["saved"]
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_the_desk_refuses_is_said_in_the_page_s_language(log: Calls, language: str) -> None:
-    reader, t = log.desk.reader, strings(language)
-    draft = cases(reader, ANNOTATED)[0]
-    own = next(one.annotator for one in forms(reader, [ANNOTATED]) if one.draft == draft.draft.id)
-    filled = filled_form(draft) | {"one_ambiguity": ["yes"]}
-    for query, item, code, named in (
-        (f"run={ANNOTATED}&reviewer={own}", draft.key, "own", {"person": own, "draft": draft.draft.id}),
-        (f"run={ANNOTATED}&reviewer=zoe", "x", "no_draft", {"draft": "x", "run": ANNOTATED}),
-        (f"run={KNOWNO}&reviewer=zoe", draft.key, "no_drafts", {"run": KNOWNO}),
-    ):
-        call = {**pair_call(item, "key-00009", filled), "query": query, "language": language}
-        assert log.judge(call) == {
-            "saved": False,
-            "problem": t(f"research.ambik.pairs.refused.{code}", **named),
-        }
-    far = pair_call(draft.key, "key-00009", filled | {"objects": ",".join("x" * 300)})
-    assert log.judge(far | {"language": language})["problem"] == t("ambik.refused.too_many")
-    broken = pair_call(draft.key, "?", {}) | {"language": language}
-    assert log.judge(broken)["problem"] == t("ambik.refused.malformed")
-
-
-@pytest.mark.parametrize(
-    ("path", "query", "name", "named"),
-    [
-        ("/research/pairs", f"run={KNOWNO}", "pairs.refused.no_drafts", {"run": KNOWNO}),
-        ("/research", f"run={KNOWNO}&tab=dialogues&episode=x", "decision.unknown", {"episode": "x"}),
-    ],
-)
-def test_a_place_that_there_is_not_is_told_in_chinese(
-    log: Calls, path: str, query: str, name: str, named: dict[str, str]
-) -> None:
-    answer = log.page({"path": path, "query": query, "language": "zh"})
-    assert strings("zh")(f"research.ambik.{name}", **named) in words(answer)
-    nobody = log.page({"path": "/research/pairs", "query": "run=x&reviewer=a b", "language": "zh"})
-    assert strings("zh")("research.review.name_refused", given="a b") in words(nobody)
-
-
-def test_every_refusal_of_the_desk_has_words() -> None:
-    for language in ("en", "zh"):
-        assert set(get_args(Reason)) == set(strings(language).under("research.ambik.pairs.refused"))
 
 
 def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
