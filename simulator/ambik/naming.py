@@ -7,7 +7,7 @@ overlap the longer one is meant: who writes "tea kettle" has named no tea.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from simulator.ambik.pairs import Pair, Scenario
@@ -50,10 +50,7 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
     Returns:
         Names as they stand in `names`.
     """
-    by_folded: dict[str, str] = {}
-    for name in names:
-        if key := folded(name):
-            by_folded.setdefault(key, name)
+    by_folded = _by_folded(tuple(names))
     if not by_folded:
         return ()
     found = [
@@ -92,6 +89,15 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
     """
     there = {folded(one) for one in things}
     return float(all(folded(one) in there for one in named(option, [*things, *words])))
+
+
+@lru_cache(maxsize=1024)
+def _by_folded(names: tuple[str, ...]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for name in names:
+        if key := folded(name):
+            found.setdefault(key, name)
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -7,6 +7,7 @@ own report of the run. One that plays several runs at a time gathers what they s
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, fields
@@ -207,11 +208,15 @@ def play(wanted: Wanted, console: Console) -> str:
         raise InputError("People play in the browser: start the app with `askback app`.")
     episodes = len(wanted.items) * wanted.repeats
     workers = workers_for(wanted.workers, wanted.seats, episodes, wanted.models.budget)
+    # What is loaded by now outlives the run; the collector need not look through it again and again.
+    gc.freeze()
     try:
         return asyncio.run(_play(wanted, workers, console))
     except KeyboardInterrupt:
         console.print("\nStopped; everything played so far is in the log. The same command continues.")
         raise typer.Exit(130) from None
+    finally:
+        gc.unfreeze()
 
 
 async def _play(wanted: Wanted, workers: int, console: Console) -> str:
