@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats as scipy_stats
+import scipy
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -89,7 +89,7 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"{successes} successes out of {n} make no proportion")
-    interval = scipy_stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    interval = scipy.stats.binomtest(successes, n).proportion_ci(level, method="wilson")
     return Interval(successes / n, float(interval.low), float(interval.high), n)
 
 
@@ -120,7 +120,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     lost = sum(a and not b for a, b in zip(first, second, strict=True))
     if gained + lost == 0:
         return 1.0
-    return float(scipy_stats.binomtest(gained, gained + lost).pvalue)
+    return float(scipy.stats.binomtest(gained, gained + lost).pvalue)
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:

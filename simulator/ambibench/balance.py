@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from simulator.ambibench.encoding import PLACE, Examples, Numbers, has_place, lists_of
 from simulator.ambibench.features import FORMATS, PAIR_NAMES, PAIRS, Pair
@@ -61,7 +61,7 @@ def coin(group: str, what: str, heads: npt.ArrayLike, fair: float = 0.5) -> Iter
 
 def share(group: str, what: str, successes: int, n: int, expected: float) -> Check:
     """Whether `successes` of `n` agree with the expected share."""
-    p = float(stats.binomtest(successes, n, expected).pvalue)
+    p = float(scipy.stats.binomtest(successes, n, expected).pvalue)
     return Check(group, what, n, f"{successes / n:.4g}", f"{expected:.3g}", "binomial", p)
 
 
@@ -70,7 +70,7 @@ def uniform(group: str, what: str, counts: npt.ArrayLike) -> Iterator[Check]:
     seen = np.asarray(counts)
     n = int(seen.sum())
     if len(seen) > 1 and n >= _PER_CELL * len(seen):
-        p = float(stats.chisquare(seen).pvalue)
+        p = float(scipy.stats.chisquare(seen).pvalue)
         spread = f"{seen.min() / n:.3g}–{seen.max() / n:.3g}"
         yield Check(group, what, n, spread, f"{1 / len(seen):.3g}", f"χ² ({len(seen) - 1})", p)
 
@@ -84,7 +84,7 @@ def independent(group: str, what: str, one: Numbers, two: Numbers) -> Iterator[C
     counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
     if min(counts.shape) < 2 or len(one) < _PER_CELL * counts.size:
         return
-    found = stats.chi2_contingency(counts, correction=False)
+    found = scipy.stats.chi2_contingency(counts, correction=False)
     cramer = float(np.sqrt(found.statistic / len(one) / (min(counts.shape) - 1)))
     test = f"χ² ({found.dof})"
     yield Check(group, what, len(one), f"V {cramer:.3f}", "", test, float(found.pvalue))

@@ -17,8 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple
 
-from scipy import stats as scipy_stats
-from scipy.special import betaincinv
+import scipy
 
 from simulator.ambik.cautions import Caution, caution
 from simulator.stats import LEVEL, Interval
@@ -146,8 +145,8 @@ def coverage(covered: int, n: int) -> Interval:
     """
     if not 0 <= covered <= n or n == 0:
         raise ValueError(f"{covered} covered out of {n} make no coverage")
-    low = betaincinv(covered, n - covered + 1, _TAILS[0]) if covered else 0.0
-    high = betaincinv(covered + 1, n - covered, _TAILS[1]) if covered < n else 1.0
+    low = scipy.special.betaincinv(covered, n - covered + 1, _TAILS[0]) if covered else 0.0
+    high = scipy.special.betaincinv(covered + 1, n - covered, _TAILS[1]) if covered < n else 1.0
     return Interval(covered / n, float(low), float(high), n)
 
 
@@ -156,7 +155,7 @@ def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Ran
     of = order(n_cal, epsilon, quantile)
     if not 0 < of <= n_cal:
         return Range(1.0, 1.0) if of else Range(0.0, 0.0)
-    low, high = (float(betaincinv(of, n_cal + 1 - of, tail)) for tail in _TAILS)
+    low, high = (float(scipy.special.betaincinv(of, n_cal + 1 - of, tail)) for tail in _TAILS)
     return Range(low, high)
 
 
@@ -173,7 +172,7 @@ def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quan
     of = order(n_cal, epsilon, quantile)
     if not 0 < of <= n_cal:
         return Range(1.0, 1.0) if of else Range(0.0, 0.0)
-    low, high = (float(scipy_stats.betabinom.ppf(tail, n_test, of, n_cal + 1 - of)) for tail in _TAILS)
+    low, high = (float(scipy.stats.betabinom.ppf(tail, n_test, of, n_cal + 1 - of)) for tail in _TAILS)
     return Range(low / n_test, high / n_test)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit
 
 from simulator.clarq.features import ASKED, NODE, Features
 from simulator.clarq.ranker import Coefficients, Example
@@ -35,7 +34,9 @@ def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
         slope[-1] += 0.1 * (point[-1] - 0.5)
         return value, slope
 
-    point = minimize(loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    point = scipy.optimize.minimize(
+        loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}
+    ).x
     weights = point[:width] / np.concatenate([stack.asked_scale, stack.node_scale])
     asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
     strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
@@ -62,7 +63,7 @@ def fit_multi(coefficients: Coefficients, decisions: Sequence[tuple[Features, fr
     def surprise(shift: float) -> float:
         return float((np.logaddexp(0, logits + shift) - given * (logits + shift)).sum())
 
-    return round(float(minimize_scalar(surprise, bounds=(-3, 3), method="bounded").x), DIGITS)
+    return round(float(scipy.optimize.minimize_scalar(surprise, bounds=(-3, 3), method="bounded").x), DIGITS)
 
 
 def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
@@ -133,7 +134,7 @@ class _Stack:
         # How likely it was the first pass that gave the node.
         share = np.exp(in_first - either)[self.example_of]
         none = self.none[self.example_of]
-        accept_first, accept_second = expit(first), expit(second)
+        accept_first, accept_second = scipy.special.expit(first), scipy.special.expit(second)
         slope_first = accept_first * np.where(none, 1.0, 1 - share + self.before * share)
         slope_first -= np.where(none, 0.0, self.at * share * (1 - accept_first))
         slope_second = accept_second * np.where(none, 1.0, self.before * (1 - share))
