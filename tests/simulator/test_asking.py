@@ -371,3 +371,88 @@ def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
     task = load_tasks("builtin", levels=[1], limit=1)[0]
     with pytest.raises(InputError, match="begins with the human's instruction"):
         handmethat_asked(task, {}, (), ())
+
+
+# ---- the same by plain counting of turns and items
+
+
+class _Counted:
+    """An episode by what its turns and its item's row say, without any room's rules."""
+
+    def __init__(self, item, turns):
+        kinds = [turn.payload.get("kind") for turn in turns]
+        self.before = None
+        if item.benchmark == "clarq":
+            opened = [turn.number for turn in turns if turn.seat == "provider"][1]
+            asking = [turn for turn in turns if turn.seat == "seeker" and turn.number > opened]
+            asking = [turn for turn in asking if "?" in turn.text]
+            given = [node for turn in turns for node in turn.payload.get("give", ()) if node != "0"]
+            self.needed, self.questions = True, len(asking)
+            self.useful = sum(bool(turns[turn.number + 1].payload["give"]) for turn in asking)
+            self.after = sorted(given) == sorted(_nodes(item.data["tree"]))
+        elif item.benchmark == "handmethat":
+            self.needed = item.name.split("-")[1] != "1"
+            self.questions, self.useful = kinds.count("question"), None
+            self.after = kinds[-1] == "thanks"
+        else:
+            pair, member = item.data["pair"], item.data["member"]
+            acts = [turn.payload["action"] for turn in turns if turn.payload["kind"] == "decide"]
+            answers = [turn.text for turn in turns if turn.payload["kind"] == "answer"]
+            self.needed = member == "ambiguous" and pair["type"] == "preferences"
+            self.questions = len(answers)
+            self.before, self.after = (_realised(pair["intent"], acts[place]) for place in (0, -1))
+            new = [one for one in pair["intent"].split(", ") if not one.startswith("-")]
+            new = [one for one in new if not _realised(one, pair[member])]
+            told = any(_realised(one, text) for one in new for text in answers)
+            # One question at most could be asked.
+            self.useful = int(bool(answers) and (told or (self.after and not self.before)))
+
+
+def _nodes(tree):
+    return [node["index"] for node in tree["nodes"] if node["index"] != "0"]
+
+
+def _realised(intent, text):
+    """Spec 3, without its rules for what is malformed."""
+
+    def found(concept):
+        there = any(one.strip().lower() in text.lower() for one in concept.lstrip("-").split("|"))
+        return there != concept.startswith("-")
+
+    return all(map(found, intent.split(", ")))
+
+
+def _mean(values):
+    return sum(values) / len(values) if values else None
+
+
+@pytest.mark.parametrize("run", ["c", "h", "k", "n"])
+def test_the_report_has_what_plain_counting_gives(log, reader, run):
+    items = {row.hash: row for row in reader.items(run)}
+    counted = [_Counted(items[episode.item_hash], turns) for episode, turns in reader.turns_of_run(run)]
+    result = CliRunner().invoke(cli, [run, "--json", "--log", str(log)])
+    (row,) = json.loads(result.stdout)["rows"]
+    needed, spare = ([one for one in counted if one.needed == which] for which in (True, False))
+    asked, silent = ([one for one in counted if bool(one.questions) == which] for which in (True, False))
+    chosen = [one for one in counted if one.before is not None]
+    expected = {
+        "when_needed": ([one.questions > 0 for one in needed], len(needed)),
+        "when_not": ([one.questions > 0 for one in spare], len(spare)),
+        "decided": ([(one.questions > 0) == one.needed for one in counted], len(counted)),
+        "questions": ([one.questions for one in counted], len(counted)),
+        "right": ([one.after for one in counted], len(counted)),
+        "right_asking": ([one.after for one in asked], len(asked)),
+        "right_silent": ([one.after for one in silent], len(silent)),
+        "before": ([one.before for one in chosen], len(chosen)),
+        "after": ([one.after for one in chosen], len(chosen)),
+        "gain": ([one.after - one.before for one in chosen], len(chosen)),
+    }
+    assert row["episodes"] == len(counted)
+    for name, (values, n) in expected.items():
+        told = row[name]
+        assert (told and told["value"]) == (pytest.approx(_mean(values)) if values else None), name
+        assert told is None or told["n"] == n, name
+    if run != "h" and asked:
+        questions = sum(one.questions for one in asked)
+        assert row["useful"]["value"] == pytest.approx(sum(one.useful for one in asked) / questions)
+        assert row["useful"]["n"] == questions

@@ -1,0 +1,124 @@
+"""The asking page on runs of all three rooms: every number of the table and of the plots is the report's."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from markup import checked
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from simulator.ambik.data import load_pairs
+from simulator.ambik.prepare import pair_items
+from simulator.ambik.room import ROOM as AMBIK
+from simulator.asking import BENCHMARKS, askings, rows
+from simulator.clarq.data import load_items
+from simulator.clarq.room import ROOM as CLARQ
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.room import ROOM as HANDMETHAT
+from simulator.handmethat.room import Posed
+from simulator.runner.command import Wanted, model_options, play
+from ui.research.asking_page import MEASURES
+from ui.research.calls import Calls
+from ui.research.desk import Desk
+
+RUNS = ("dialogues", "household", "kitchen")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+    """A dialogue of ClarQ-LLM, three episodes of HandMeThat, eight tasks of AmbiK."""
+    path = tmp_path_factory.mktemp("asking") / "log.sqlite"
+    tasks = [*load_tasks("builtin", levels=[1], limit=1), *load_tasks("builtin", levels=[4], limit=2)]
+    posed = tuple(Posed(task, "en") for task in tasks)
+    pairs = tuple(pair_items(load_pairs("builtin", "all")[:4], part="test"))
+    players: list[tuple[Any, dict[str, str], tuple[Any, ...], dict[str, Any]]] = [
+        (CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, load_items(limit=1), {}),
+        (HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),
+        (AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
+    ]
+    for name, (room, seats, items, options) in zip(RUNS, players, strict=True):
+        wanted = Wanted(
+            room=room,
+            seats=seats,
+            items=tuple(items),
+            log=path,
+            options=options,
+            models=model_options(path),
+            name=name,
+            workers=1,
+        )
+        play(wanted, Console(quiet=True))
+    with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
+        yield Calls(Desk(reader), writer)
+
+
+def page(log: Calls, by: str = "", language: str = "en", runs: tuple[str, ...] = RUNS) -> dict[str, Any]:
+    query = "&".join((*(f"runs={run}" for run in runs), f"by={by}"))
+    return checked(log.page({"path": "/research/asking", "query": query, "language": language}))
+
+
+def text(markup: str) -> str:
+    return " ".join(html.unescape(re.sub("<[^>]+>", " ", markup)).split())
+
+
+def tables(answer: dict[str, Any]) -> list[list[list[str]]]:
+    """The cells of each table's body, row by row."""
+    found = re.findall(r"<table.*?</table>", answer["html"], re.S)
+    return [
+        [
+            [text(cell) for cell in re.findall(r"<t[dh][ >].*?</t[dh]>", row, re.S)]
+            for row in re.findall(r"<tr.*?</tr>", body, re.S)
+        ]
+        for one in found
+        for body in re.findall(r"<tbody.*?</tbody>", one, re.S)
+    ]
+
+
+@pytest.mark.parametrize("by", ["robot", "kind", "user", "both"])
+def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -> None:
+    found = rows(
+        askings(log.desk.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
+    )
+    shown = [cells for table in tables(page(log, by)) for cells in table if len(cells) > len(MEASURES) // 2]
+    assert {one.benchmark for one in found} == set(BENCHMARKS)
+    assert len(shown) == len(found)
+    names = [name for name in MEASURES if any(getattr(one, name) is not None for one in found)]
+    for one, cells in zip(found, shown, strict=True):
+        assert any(cell.startswith(one.robot) for cell in cells)
+        for name, cell in zip(names, cells[-len(names) :], strict=True):
+            interval = getattr(one, name)
+            if interval is None:
+                assert not re.search(r"\d", cell), (name, cell)
+                continue
+            value, low, high, n = interval
+            sign = "+" if name == "gain" and value > 0 else ""
+            for said in (f"{sign}{value:.2f}", f"{low:.2f}", f"{high:.2f}"):
+                assert said in cell.replace("−", "-"), (name, cell)
+            assert n > 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: str) -> None:
+    answer = page(log, "kind", language)
+    assert set(answer["figures"]) == {f"asking-{name}" for name in BENCHMARKS}
+    said = text(answer["html"])
+    for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
+        assert name in said
+    found = rows(askings(log.desk.reader, RUNS).askings)
+    for one in found:
+        drawn = answer["figures"][f"asking-{one.benchmark}"]["data"]
+        values = [value for trace in drawn for value in trace.get("x", ()) if value is not None]
+        for interval in (one.when_needed, one.when_not):
+            assert interval is None or any(value == pytest.approx(interval.value) for value in values)
+
+
+def test_a_room_that_is_not_chosen_is_not_told(log: Calls) -> None:
+    answer = page(log, runs=("household",))
+    assert set(answer["figures"]) == {"asking-handmethat"}
+    (table,) = tables(answer)
+    assert len(table) == 1 and any("offline/asker" in cell for cell in table[0])
