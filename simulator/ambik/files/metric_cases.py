@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.files.jsonlist import read_records
+from simulator.ambik.settings import Metrics
 from simulator.ambik.terms import TASK_TYPES
 from simulator.jsonlines import Read, Row
 
@@ -15,6 +16,7 @@ MEANS: Final = "mean per type"
 READINGS: Final = ("found_in_set", "best_single_option")
 """An intent whose concepts are spread over several options can be read in two ways."""
 _NOT_COUNTED: Final = -1
+_VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference": "repo_value"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class MetricCase:
             or for means per type; None where the row is not counted.
         reference: what the published code returns: a number, an object for means per type; None where the
             row is not counted, for which files also have -1.
+        told: whose values the file has; a case may have one of the two alone.
         note: why they differ, if they do.
     """
 
@@ -37,16 +40,17 @@ class MetricCase:
     paper: Any
     reference: Any
     note: str = ""
+    told: tuple[Metrics, ...] = ("paper", "reference")
 
     @property
     def differs(self) -> bool:
         """Whether the published code departs from the paper's rule."""
-        return bool(self.paper != self.reference)
+        return len(self.told) > 1 and bool(self.paper != self.reference)
 
 
 def is_metric_case(row: Mapping[str, Any]) -> bool:
     """Whether an object is a case of a metric."""
-    return row.keys() >= {"id", "metric", "input", "expected_paper", "repo_value"}
+    return row.keys() >= {"id", "metric", "input"} and any(name in row for name in _VALUES.values())
 
 
 def read_metric_cases(path: str | Path) -> Read[MetricCase]:
@@ -73,6 +77,7 @@ def _case(row: Row) -> MetricCase:
         paper=_paper(row, metric),
         reference=_reference(row, metric),
         note=row.text("note", empty=True) if row.get("note") is not None else "",
+        told=tuple(mode for mode, name in _VALUES.items() if name in row.data),
     )
 
 

@@ -101,7 +101,8 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         for case in read.rows
     ]
     heads = ["case", "metric", *(head for mode in modes for head in (mode, f"{mode}: found"))]
-    equal = {mode: sum(agrees(case, mode) for case in read.rows) for mode in modes}
+    cases = {mode: [case for case in read.rows if mode in case.told] for mode in modes}
+    equal = {mode: sum(agrees(case, mode) for case in some) for mode, some in cases.items()}
     return Section(
         kind="metric_cases",
         name=Path(file).stem,
@@ -110,9 +111,10 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         rows=len(read.rows),
         left_out=len(read.faults),
         tables={"cases": Table(heads, rows)},
-        remarks=tuple(f"{mode}: {count} of {len(read.rows)} equal" for mode, count in equal.items()),
+        remarks=tuple(f"{mode}: {count} of {len(cases[mode])} equal" for mode, count in equal.items()),
         data={
             "equal": equal,
+            "told": {mode: len(some) for mode, some in cases.items()},
             "cases": {
                 case.id: {
                     "metric": case.metric,
@@ -123,6 +125,7 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
                             "equal": agrees(case, mode),
                         }
                         for mode in modes
+                        if mode in case.told
                     },
                 }
                 for case in read.rows
@@ -134,11 +137,13 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
 def cases_apart(sections: Iterable[Section]) -> int:
     """How many cases of metrics have another value than by the paper's rule."""
     cases = (one for one in sections if one.kind == "metric_cases" and "paper" in one.data["equal"])
-    return sum(one.rows - one.data["equal"]["paper"] for one in cases)
+    return sum(one.data["told"]["paper"] - one.data["equal"]["paper"] for one in cases)
 
 
 def _compared(case: MetricCase, mode: Metrics) -> tuple[str, str]:
-    """What should be found, and what is."""
+    """What should be found, and what is; nothing where the file has no such value."""
+    if mode not in case.told:
+        return "", _told(computed(case, mode))
     found = "the same" if agrees(case, mode) else f"NOT: {_told(computed(case, mode))}"
     return _told(expected(case, mode)), found
 

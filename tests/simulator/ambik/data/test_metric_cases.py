@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from simulator.ambik.files.checking import check_files
+from simulator.ambik.files.kinds import kind_of
 from simulator.ambik.files.metric_cases import INPUTS, read_metric_cases
 from simulator.ambik.measuring.cases import agrees
+from simulator.ambik.reporting.file_sections import cases_apart, cases_section
 
 CASE: dict[str, Any] = {
     "id": "hr1",
@@ -110,3 +112,18 @@ def test_what_a_case_holds_of_a_wrong_type_is_a_fault_and_the_others_are_kept(
     assert (fault.task, fault.line) == ("bad", 13)
     assert fault.message.startswith(message)
     assert check_files((path,)) == (fault,)
+
+
+def test_a_case_may_have_one_value_alone(tmp_path: Path) -> None:
+    one = {name: value for name, value in CASE.items() if name != "repo_value"}
+    path = write_json(tmp_path / "cases.json", one)
+    kind = kind_of(path)
+    assert kind is not None and kind.name == "metric_cases"
+    (case,) = read_metric_cases(path).rows
+    assert case.told == ("paper",) and not case.differs
+    section = cases_section(read_metric_cases(path), str(path))
+    # By the paper's rule asking is what a set of two does, whatever is expected of it.
+    assert section.data["equal"] == {"paper": 1, "reference": 0}
+    assert section.remarks == ("paper: 1 of 1 equal", "reference: 0 of 0 equal")
+    assert list(section.data["cases"]["hr1"]) == ["metric", "paper"]
+    assert cases_apart([section]) == 0
