@@ -204,10 +204,10 @@ def _item(row: Row) -> tuple[DecideItem, bool]:
     id = row.key("pair_id")
     part: Part = row.one_of("part", PARTS) if row.get("part") is not None else "test"
     if row.get("member") is None:
-        kind = _text(row, "type")
-        if kind in TASK_TYPES:
+        of = _text(row, "type")
+        if spelled(of) in TASK_TYPES:
             raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
-        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=kind)
+        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=of)
         return ScenarioItem(scenario=scenario, part=part), False
     member: Member = _one_of(row, "member", MEMBERS)
     kind: TaskType = _one_of(row, "type", TASK_TYPES)

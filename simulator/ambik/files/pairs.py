@@ -182,8 +182,10 @@ def _of_record(row: Row, id: str, record: Record) -> Pair:
 def _type(row: Row) -> Ambiguity:
     """The type, whatever its letter case and what stands between its words."""
     written = spelled(row.text("ambiguity_type"))
-    known = next((one for one in AMBIGUITIES if one == written), None)
-    return known or row.one_of("ambiguity_type", AMBIGUITIES)
+    for one in AMBIGUITIES:
+        if one == written:
+            return one
+    return row.one_of("ambiguity_type", AMBIGUITIES)
 
 
 def steps(plan: str) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def header_of(path: str | Path) -> tuple[str, ...]:
         return ()
     text = head.decode("utf-16" if head.startswith(_UTF16) else "utf-8-sig", "replace")
     try:
-        names = next((row for row in _reader(_split(text), strict=False) if row), [])
+        names: list[str] = next((row for row in _reader(_split(text), strict=False) if row), [])
     except csv.Error:
         return ()
     return tuple(name.strip() for name in names)
