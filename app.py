@@ -52,7 +52,7 @@ from simulator.clarq.audit import audit_provider
 from simulator.clarq.import_command import import_clarq
 from simulator.clarq.run_command import run_clarq
 from simulator.clarq.sessions import ClarqSessions
-from simulator.clarq.train_ranker import train_clarq_ranker
+from simulator.clarq.train_command import train_clarq_ranker
 from simulator.commands import CHECKERS, REGISTER, Checker, check, data_app
 from simulator.errors import AskbackError, InputError
 from simulator.handmethat import data_command as handmethat_data

@@ -13,8 +13,8 @@ from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambibench.labels import Mode, Tie
-from simulator.ambibench.report import Report, print_report, report
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
+from simulator.ambibench.reporting.report import Report, print_report, report
 from simulator.ambibench.reporting.results import Results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, one_table

@@ -13,7 +13,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.clarq.importer import import_results
 from simulator.clarq.report import report
-from simulator.clarq.tables import print_report
+from simulator.clarq.report_tables import print_report
 from simulator.errors import InputError
 
 

@@ -12,7 +12,7 @@ in the first pass or, all having been refused there, in the second; what is left
 Response II. The multi-info provider gives every node whose logit + c is positive.
 
 There are two sets of coefficients: for tasks whose nodes have explanations, and for those without.
-Coefficients: `ranker.json`, made by `train_ranker.py`.
+Coefficients: `ranker.json`, made by `train_command.py`.
 """
 
 from __future__ import annotations

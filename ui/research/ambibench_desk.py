@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 
 from logs import LogReader
 from simulator.ambibench.labels import MODES, TIES, Mode, Tie
-from simulator.ambibench.report import Report, report
 from simulator.ambibench.reporting.figures import FIGURES
-from simulator.ambibench.reporting.parts import Drawn
+from simulator.ambibench.reporting.panels import Drawn
+from simulator.ambibench.reporting.report import Report, report
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import Form, one_table
 from simulator.errors import InputError

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.features import FEATURES, FORMATS
-from simulator.ambibench.report import Report
 from simulator.ambibench.reporting.figures import figure_5, figure_6
 from simulator.ambibench.reporting.pages import (
     Section,
@@ -19,6 +18,7 @@ from simulator.ambibench.reporting.pages import (
     study_progress,
 )
 from simulator.ambibench.reporting.people import Session, sessions, without_flagged
+from simulator.ambibench.reporting.report import Report
 from simulator.ambibench.reporting.sorting import set_key
 from simulator.ambibench.reporting.tables import tables
 from simulator.stats import Interval

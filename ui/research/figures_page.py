@@ -11,7 +11,7 @@ from simulator.ambibench.features import SETTINGS
 from simulator.ambibench.labels import MODES, TIES
 from simulator.ambibench.reporting.figures import FIGURES
 from simulator.ambibench.reporting.pages import settings_of
-from simulator.ambibench.reporting.parts import Drawn
+from simulator.ambibench.reporting.panels import Drawn
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.rows import BENCHMARK
 from ui.render.environment import render

@@ -14,7 +14,7 @@ from typing import Final
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.features import PAIR_NAMES, Kind, Setting
 from simulator.ambibench.reporting.measures import balanced, longest, means, shares, split, turned
-from simulator.ambibench.reporting.parts import (
+from simulator.ambibench.reporting.panels import (
     Drawn,
     bar_panel,
     bars,

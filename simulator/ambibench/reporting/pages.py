@@ -10,9 +10,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.ambibench.assignment import cells
 from simulator.ambibench.features import SETTINGS, Feature, Format
-from simulator.ambibench.report import Report
 from simulator.ambibench.reporting.measures import longest, means, split
-from simulator.ambibench.reporting.parts import (
+from simulator.ambibench.reporting.panels import (
     drawn,
     feature_lines,
     k_panel,
@@ -20,6 +19,7 @@ from simulator.ambibench.reporting.parts import (
     oracle_line,
 )
 from simulator.ambibench.reporting.people import Flag, sessions
+from simulator.ambibench.reporting.report import Report
 from simulator.ambibench.reporting.results import Measure, Results
 from simulator.ambibench.reporting.tables import Slice, slices
 from simulator.ambibench.rows import BENCHMARK

@@ -11,7 +11,7 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import PAIRS, Hypothesis, Label, value_name
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.prompt import Prompt, asked_text
-from simulator.ambibench.reporting.parts import EXAMPLE
+from simulator.ambibench.reporting.panels import EXAMPLE
 from simulator.ambibench.room import chosen
 from simulator.ambibench.rows import item_record
 from simulator.ambibench.score import TrialScore, category, score_trials

@@ -15,7 +15,7 @@ from simulator.clarq.experts import Choice, Heard, TurnType, Verdict, Wording
 from simulator.clarq.experts_offline import OfflineExperts
 from simulator.clarq.importer import import_results
 from simulator.clarq.results import load_results
-from simulator.clarq.train_ranker import train
+from simulator.clarq.train_command import train
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree

@@ -13,7 +13,7 @@ from simulator.clarq.experts import Situation
 from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
 from simulator.clarq.fitting import _Stack, fit, fit_multi
 from simulator.clarq.ranker import Coefficients, Example, Ranker, load_ranker
-from simulator.clarq.train_ranker import train_clarq_ranker
+from simulator.clarq.train_command import train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree

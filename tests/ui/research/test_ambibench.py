@@ -11,8 +11,8 @@ from letters import NAMING, STUDY, begin, write
 from markup import checked, words
 
 from simulator.ambibench.generation import generate_multiple
-from simulator.ambibench.report import report
 from simulator.ambibench.reporting.pages import sections
+from simulator.ambibench.reporting.report import report
 from ui.research.ambibench_desk import Reports, Wish
 from ui.research.calls import Calls
 from ui.research.desk import Desk

@@ -17,7 +17,7 @@ from simulator.ambibench.data import Draw
 from simulator.ambibench.files import write_items
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.parts import Part, held_parts, part_items, parts, read_settings
-from simulator.ambibench.report import report, summary
+from simulator.ambibench.reporting.report import report, summary
 from simulator.ambibench.run_command import evaluate_fold, run_ambibench
 from simulator.ambibench.summary import summarise
 from simulator.errors import InputError
