@@ -172,7 +172,7 @@
         const missing = this.one("#ak-answer-missing");
         missing.hidden = false;
         field.focus();
-        missing.scrollIntoView({ block: "nearest" }); // it may be below a small screen
+        missing.scrollIntoView({ block: "center" }); // it may be below a small screen
         return null;
       },
 
