@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.ambik.reporting.report import report
+from simulator.ambik.reporting.section import plain, sections_json
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
 
@@ -25,8 +27,14 @@ def scored(call, *arguments, code=0):
     return json.loads(result.stdout)
 
 
-def test_every_published_check_and_metric_case_is_in_the_json(call, published):
-    found = scored(call, published)
+@pytest.fixture(scope="module")
+def everything(published):
+    """What is told of the folder of published files, as JSON."""
+    return plain(sections_json(report(None, files=[published]).sections))
+
+
+def test_every_published_check_and_metric_case_is_in_the_json(everything, published):
+    found = everything
     checks = {
         one["id"]: one["reproduced"]
         for one in json.loads((published.parent / "expected_examples.json").read_text())
@@ -47,8 +55,8 @@ def test_every_published_check_and_metric_case_is_in_the_json(call, published):
                 assert told["found"] == (None if one[name] is None else pytest.approx(one[name]))
 
 
-def test_the_published_run_gives_its_thresholds(call, published):
-    (run,) = scored(call, published / "knowno_calib_logprobs_100.json")["knowno_run"].values()
+def test_the_published_run_gives_its_thresholds(everything):
+    (run,) = everything["knowno_run"].values()
     rules = run["rules"]
     assert (run["n"], run["rank"], run["epsilon"]) == (100, 81, pytest.approx(0.2))
     assert {name: (one["order"], round(one["q_hat"], 6)) for name, one in rules.items()} == {
