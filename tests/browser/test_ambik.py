@@ -176,7 +176,7 @@ def test_a_user_answers_a_robot(server: Any, open_page: Any) -> None:
     pair = task_of(server, page).pair
     assert pair.clear in page.inner_text(".ak-wish")
     page.keyboard.press("Enter")  # no words: no turn
-    assert page.inner_text(".ab-toast") == "Please write your answer first."
+    assert page.inner_text("#ak-answer-missing") == "Write your answer first."
     page.keyboard.type("Two lines,")
     page.keyboard.press("Shift+Enter")
     page.keyboard.type(pair.answer)
@@ -191,11 +191,11 @@ def test_two_people_wait_for_each_other(server: Any, open_page: Any) -> None:
     robot, user = open_page().page, open_page().page
     play(robot, server, "robot", "person", "preferences")
     user.goto(robot.input_value("[data-link]"))
-    user.wait_for_selector(".ak-wait")
+    user.wait_for_selector(".st-instructions")
     begin(robot)
-    user.wait_for_selector(".st-instructions")  # by itself
+    assert stage(robot) == "gather"
     user.click("[data-say=ready]")
-    robot.wait_for_selector(".ak-decide")
+    robot.wait_for_selector(".ak-decide")  # by itself
     settled(robot)
     robot.fill("#ak-question", "Which one?")
     before = number(robot)
