@@ -100,6 +100,7 @@ class Server:
                 time.sleep(0.1)
             else:
                 return
+        self.kill()
         raise TimeoutError(f"the server did not answer within {START_SECONDS:.0f} s")
 
     def askback(self, *arguments: str, wait: bool = True) -> subprocess.Popen[bytes]:

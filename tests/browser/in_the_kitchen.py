@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from playing import episode, number, rows
+import participating
+from playing import episode
 
 from logs import LogReader
 from simulator.ambik.items import DraftItem, Item, PairItem
@@ -13,30 +13,12 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.rows import item_from_row
 
 ROBOTS = "ambik-robot"
-READY = "!askback.page.busy && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"
-
-
-def link(server: Any, study: str, who: str) -> str:
-    """A study's link as a platform makes it."""
-    return f"{server.url}/ambik/study/{study}?PROLIFIC_PID={who}&STUDY_ID=s1&SESSION_ID=x1"
-
-
-def open_study(page: Any, server: Any, study: str, who: str) -> None:
-    """From the link to the consent, by mouse."""
-    page.goto(link(server, study, who))
-    page.wait_for_selector(".st-welcome")
-    page.click("[data-act=st-enter]")
-    page.wait_for_selector(".st-consent")
 
 
 def begin(page: Any) -> None:
     """Through consent and instructions, by mouse."""
-    if page.locator("[data-say=yes]").count():
-        page.click("[data-say=yes]")
-        page.wait_for_selector(".st-instructions")
-    page.click("[data-say=ready]")
-    page.wait_for_selector(".ak-page:not(.st-instructions)")
-    settled(page)
+    participating.begin(page, ".ak-page:not(.st-instructions)")
+    participating.settled(page)
 
 
 def play(page: Any, server: Any, seat: str, opposite: str = "", kind: str = "any") -> None:
@@ -50,26 +32,6 @@ def play(page: Any, server: Any, seat: str, opposite: str = "", kind: str = "any
         page.check(f"input[name=type][value={kind}]", force=True)
     page.click("[data-form=ambik] [type=submit]")
     page.wait_for_selector(".st-instructions")
-
-
-def settled(page: Any) -> None:
-    """Wait until what was filled in before is in the form, and keys are heard."""
-    page.wait_for_function(READY)
-
-
-def press(page: Any, key: str) -> None:
-    """Press a key, and wait for the page of the next turn."""
-    before = number(page)
-    page.keyboard.press(key)
-    went_on(page, before)
-
-
-def went_on(page: Any, before: int) -> None:
-    page.wait_for_function(f"n => askback.page.number > n && {READY}", arg=before)
-
-
-def stage(page: Any) -> str:
-    return str(page.get_attribute(".ab-page", "data-stage"))
 
 
 def item_of(server: Any, page: Any) -> Item:
@@ -88,12 +50,6 @@ def draft_of(server: Any, page: Any) -> Draft:
     item = item_of(server, page)
     assert isinstance(item, DraftItem)
     return item.draft
-
-
-def payloads(server: Any, page: Any) -> list[dict[str, Any]]:
-    """Of the turns in the log, in order."""
-    question = "SELECT payload FROM turns WHERE episode_id = ? ORDER BY number"
-    return [json.loads(payload) for (payload,) in rows(server, question, episode(page))]
 
 
 def fill_pair(page: Any, draft: Draft) -> None:

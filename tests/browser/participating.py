@@ -1,65 +1,53 @@
-"""What participants of AmbiBench do, and what the log then holds; their right answers, too."""
+"""What participants of any room do in its studies, and what the log then holds."""
 
 from __future__ import annotations
 
+import json
+import re
+from html import escape
 from typing import Any
 
 from playing import episode, number, rows
 
-from logs import LogReader
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import item_from_row
-
-TWENTY = "ambibench-multiple"
-ONE = "ambibench-uninformative"
+READY = "!askback.page.busy && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"
 
 
 def link(server: Any, study: str, who: str) -> str:
-    """A study's link as a platform makes it."""
-    return f"{server.url}/ambibench/study/{study}?PROLIFIC_PID={who}&STUDY_ID=s1&SESSION_ID=x1"
+    """A study's link as a platform makes it; the study's name begins with its room's."""
+    room = study.partition("-")[0]
+    return f"{server.url}/{room}/study/{study}?PROLIFIC_PID={who}&STUDY_ID=s1&SESSION_ID=x1"
 
 
 def open_study(page: Any, server: Any, study: str, who: str) -> None:
-    """From the link to the consent, by mouse."""
+    """From the link to the consent, by mouse, or to what is said instead."""
     page.goto(link(server, study, who))
     page.wait_for_selector(".st-welcome")
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".st-consent, .ab-page[data-page=study-message]")
 
 
-def begin_trials(page: Any) -> None:
-    """From the consent, or the instructions, to the first trial, by mouse."""
+def open_by_keyboard(page: Any, server: Any, study: str, who: str) -> None:
+    """From the link through consent and instructions, by keyboard alone."""
+    page.goto(link(server, study, who))
+    page.wait_for_selector(".st-welcome")
+    tab_to(page, "[data-act=st-enter]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-consent")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    tab_to(page, "[data-say=yes]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".st-instructions")
+    tab_to(page, "[data-say=ready]")
+    page.keyboard.press("Enter")
+
+
+def begin(page: Any, first: str) -> None:
+    """From the consent, or the instructions, to the first task, which `first` selects, by mouse."""
     if page.locator("[data-say=yes]").count():
         page.click("[data-say=yes]")
         page.wait_for_selector(".st-instructions")
     page.click("[data-say=ready]")
-    page.wait_for_selector(".st-trial")
-
-
-def play(page: Any, server: Any, **wishes: str) -> None:
-    """Free play, up to the first trial."""
-    page.goto(f"{server.url}/ambibench")
-    page.wait_for_selector(".am-entry")
-    for name, value in wishes.items():
-        page.check(f"input[name='{name.replace('_', '-')}'][value='{value}']", force=True)
-    page.click("[data-form=am-start] [type=submit]")
-    page.wait_for_selector(".st-instructions")
-    begin_trials(page)
-
-
-def answer(page: Any, text: str) -> None:
-    """Type and press Enter; the field has the focus."""
-    before = number(page)
-    assert page.evaluate("document.activeElement.id") == "am-answer"
-    page.keyboard.type(text)
-    page.keyboard.press("Enter")
-    moved_on(page, before)
-
-
-def moved_on(page: Any, before: int) -> None:
-    page.wait_for_function(
-        "n => Number(document.querySelector('.ab-page').dataset.number) > n && !askback.page.busy", arg=before
-    )
+    page.wait_for_selector(first)
 
 
 def tab_to(page: Any, selector: str) -> None:
@@ -71,15 +59,76 @@ def tab_to(page: Any, selector: str) -> None:
     raise AssertionError(f"the Tab key does not lead to {selector}")
 
 
-def prompt_of(server: Any, page: Any) -> Prompt:
-    """The prompt that is played; the page does not hold it."""
-    with LogReader(server.log) as reader:
-        item = item_from_row(reader.item(reader.episode(episode(page)).item_hash))
-    assert isinstance(item, Prompt)
-    return item
+def settled(page: Any) -> None:
+    """Wait until what was filled in before is in the form, and keys are heard."""
+    page.wait_for_function(READY)
+
+
+def press(page: Any, key: str = "Enter") -> None:
+    """Press a key, and wait for the page of the next turn."""
+    before = number(page)
+    page.keyboard.press(key)
+    went_on(page, before)
+
+
+def went_on(page: Any, before: int) -> None:
+    page.wait_for_function(f"n => askback.page.number > n && {READY}", arg=before)
+
+
+def stage(page: Any) -> str:
+    return str(page.get_attribute(".ab-page", "data-stage"))
 
 
 def said(server: Any, page: Any) -> list[str]:
     """The texts of the turns in the log."""
     question = "SELECT text FROM turns WHERE episode_id = ? ORDER BY number"
     return [str(text) for (text,) in rows(server, question, episode(page))]
+
+
+def payloads(server: Any, page: Any) -> list[dict[str, Any]]:
+    """Of the turns in the log, in order."""
+    question = "SELECT payload FROM turns WHERE episode_id = ? ORDER BY number"
+    return [json.loads(payload) for (payload,) in rows(server, question, episode(page))]
+
+
+class Curious:
+    """Keeps everything that reaches a browser from now on, and asks for more."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.received: list[str] = []
+        page.on("response", self._keep)
+
+    def _keep(self, response: Any) -> None:
+        kind = response.headers.get("content-type", "")
+        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
+            self.received.append(response.text())
+
+    def known(self) -> str:
+        """All that page source, /config and any response held so far."""
+        page = self.page
+        page.evaluate("() => fetch('/config').then(r => r.text())")
+        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
+        page.evaluate(
+            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
+            page.evaluate("askback.token()"),
+        )
+        props = page.evaluate("JSON.stringify(askback.page.props)")
+        return "\n".join([*self.received, page.content(), props])
+
+
+def found(texts: list[str], held: str) -> list[str]:
+    """Those of `texts` that are in `held`, as they are, in a page, or in a page inside JSON."""
+    forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
+    return [text for text, some in forms.items() if any(form in held for form in some)]
+
+
+def foreign_words(page: Any, marked: str = "[lang=en], h1[dir]") -> list[str]:
+    """Latin words of three letters and more that a Chinese page shows outside of what `marked` selects."""
+    shown = page.evaluate(
+        """marked => { const copy = document.querySelector('#ab-content').cloneNode(true);
+                       copy.querySelectorAll(marked).forEach((one) => one.remove());
+                       return copy.textContent; }""",
+        marked,
+    )
+    return re.findall(r"[A-Za-z]{3,}", shown)

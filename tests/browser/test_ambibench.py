@@ -7,19 +7,8 @@ from html import escape
 from typing import Any
 
 import pytest
-from participating import (
-    ONE,
-    TWENTY,
-    answer,
-    begin_trials,
-    link,
-    moved_on,
-    open_study,
-    play,
-    prompt_of,
-    said,
-    tab_to,
-)
+from among_letters import ONE, TWENTY, answer, begin_trials, moved_on, play, prompt_of
+from participating import Curious, link, open_by_keyboard, open_study, said, tab_to
 from playing import number, rows
 
 from simulator.ambibench.prompt import shown_text
@@ -29,17 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 def test_taking_part_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(link(server, TWENTY, "keyboard"))
-    page.wait_for_selector(".st-welcome")
-    tab_to(page, "[data-act=st-enter]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-consent")
-    assert page.evaluate("document.activeElement.tagName") == "H1"
-    tab_to(page, "[data-say=yes]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-instructions")
-    tab_to(page, "[data-say=ready]")
-    page.keyboard.press("Enter")
+    open_by_keyboard(page, server, TWENTY, "keyboard")
     page.wait_for_selector(".st-trial")
     prompt = prompt_of(server, page)
     wanted: list[str] = []
@@ -113,25 +92,12 @@ def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
 def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
     """Neither page source, nor /config, nor any response holds a later sentence or the label that is due."""
     page = open_page().page
-    received: list[str] = []
-
-    def keep(response: Any) -> None:
-        kind = response.headers.get("content-type", "")
-        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
-            received.append(response.text())
-
-    page.on("response", keep)
+    curious = Curious(page)
     open_study(page, server, TWENTY, "curious")
     prompt = prompt_of(server, page)
     begin_trials(page)
     for k, example in enumerate(prompt.examples, start=1):
-        page.evaluate("() => fetch('/config').then(r => r.text())")
-        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
-        page.evaluate(
-            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
-            page.evaluate("askback.token()"),
-        )
-        held = "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
+        held = curious.known()
         known = {one.sentence for one in prompt.examples[:k]}
         later = {one.sentence for one in prompt.examples[k:]} - known
         assert example.sentence in held

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from participating import ONE, TWENTY, answer, begin_trials, link, open_study, play, prompt_of
+from among_letters import ONE, TWENTY, answer, begin_trials, play, prompt_of
+from participating import foreign_words, link, open_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -16,12 +17,7 @@ def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page:
 
     def strange() -> list[str]:
         """English words outside of what is marked as English."""
-        shown = page.evaluate(
-            """() => { const copy = document.querySelector('#ab-content').cloneNode(true);
-                       copy.querySelectorAll('[lang=en], h1[dir]').forEach((one) => one.remove());
-                       return copy.textContent; }"""
-        )
-        return [one for one in re.findall(r"[A-Za-z]{3,}", shown) if not re.fullmatch("USD|Ctrl|[XY]+", one)]
+        return [one for one in foreign_words(page) if not re.fullmatch("USD|Ctrl|[XY]+", one)]
 
     page.goto(f"{server.url}/ambibench")
     page.wait_for_selector(".am-entry")

@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from html import escape
 from typing import Any
 
 import pytest
-from participating import tab_to
-from playing import episode, number, rows
-from reading import (
-    CROWD,
-    KEYS,
-    LINGUISTS,
-    begin,
-    crowd_item,
-    enter,
-    link,
+from participating import (
+    Curious,
+    found,
+    open_by_keyboard,
     open_study,
-    pair_of,
     payloads,
-    play,
-    press_all,
-    qualify,
-    questions,
+    press,
     settled,
     stage,
+    tab_to,
     went_on,
 )
+from playing import episode, number, rows
+from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, qualify, questions
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_sets_of_a_crowdworker_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(link(server, CROWD, "keyboard"))
-    page.wait_for_selector(".st-welcome")
-    tab_to(page, "[data-act=st-enter]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-consent")
-    tab_to(page, "[data-say=yes]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-instructions")
-    tab_to(page, "[data-say=ready]")
-    page.keyboard.press("Enter")
+    open_by_keyboard(page, server, CROWD, "keyboard")
     page.wait_for_selector(".ae-qualification")
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "H1"
@@ -54,7 +36,7 @@ def test_sets_of_a_crowdworker_by_keyboard_alone(server: Any, open_page: Any) ->
     assert page.is_visible("[data-missing]")
     page.keyboard.press("ArrowDown")  # the second label, as radio buttons do
     assert page.evaluate("document.activeElement.value") == "neutral"
-    enter(page)
+    press(page)
 
     assert stage(page) == "plausible"
     flags = ["Y" if one.label else "N" for one in item.candidates]
@@ -64,12 +46,12 @@ def test_sets_of_a_crowdworker_by_keyboard_alone(server: Any, open_page: Any) ->
     settled(page)
     assert page.locator("[data-group] input:checked").count() == 2
     page.keyboard.press(flags[2].lower())
-    enter(page)
+    press(page)
 
     assert stage(page) == "relabel"
     labels = [one.label or "neutral" for one in item.candidates]
     press_all(page, "".join(KEYS[label] for label in labels))
-    enter(page)
+    press(page)
     page.wait_for_selector(".st-done")
     logged = payloads(server, page)
     kinds = ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
@@ -88,60 +70,40 @@ def test_sets_of_a_crowdworker_by_keyboard_alone(server: Any, open_page: Any) ->
     assert episode(page) != first
     assert "Set 2 of 20" in page.inner_text(".st-bar")
     page.keyboard.press("1")
-    enter(page)
+    press(page)
     assert [one["kind"] for one in payloads(server, page)] == ["label"]
 
 
 def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
     """Neither page source, nor /config, nor any response holds a text of a later step."""
     page = open_page().page
-    received: list[str] = []
-
-    def keep(response: Any) -> None:
-        kind = response.headers.get("content-type", "")
-        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
-            received.append(response.text())
-
-    page.on("response", keep)
+    curious = Curious(page)
     open_study(page, server, CROWD, "curious")
     item = crowd_item(server, page)
     pair = [item.premise, item.hypothesis]
     candidates = [one.sentence for one in item.candidates]
     asked = [question["premise"] for question in questions(server, page)]
 
-    def known() -> str:
-        page.evaluate("() => fetch('/config').then(r => r.text())")
-        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
-        page.evaluate(
-            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
-            page.evaluate("askback.token()"),
-        )
-        return "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
-
-    def found(texts: list[str], held: str) -> list[str]:
-        forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
-        return [text for text, some in forms.items() if any(form in held for form in some)]
-
-    assert found([*asked, *pair, *candidates], known()) == []
+    assert found([*asked, *pair, *candidates], curious.known()) == []
     begin(page)
     for place, question in enumerate(questions(server, page)):
-        held = known()
+        held = curious.known()
         assert found(asked, held) == asked[: place + 1]
         assert found([*pair, *candidates], held) == []
         page.keyboard.press(KEYS[question["label"]])
-        enter(page)
-    held = known()
+        press(page)
+    held = curious.known()
     assert found(pair, held) == pair
     assert found(candidates, held) == []
     page.keyboard.press("2")
-    enter(page)
-    assert found(candidates, known()) == candidates
+    press(page)
+    assert found(candidates, curious.known()) == candidates
     other = item.hypothesis if item.side == "premise" else item.premise
     assert found([other], page.inner_text(".ae-task")) == []
     press_all(page, "yny")
-    enter(page)
+    press(page)
     # Which candidate is none, and what the dataset says, is nowhere at any time.
-    assert not any(word in known() for word in ("distractor", '"gold"', item.id))
+    assert not any(word in curious.known() for word in ("distractor", '"gold"', item.id))
 
 
 def test_a_linguist_is_told_what_is_wrong_and_mends_it(server: Any, open_page: Any) -> None:
@@ -219,7 +181,7 @@ def test_statements_by_keyboard(server: Any, open_page: Any) -> None:
     while stage(page) == "true_false":
         assert page.locator("input:checked").count() == 0
         page.keyboard.press("tf"[count % 2])
-        enter(page)
+        press(page)
         count += 1
     said = [one["prediction"] for one in payloads(server, page)[1:]]
     assert said == [place % 2 == 0 for place in range(count)]
@@ -242,7 +204,7 @@ def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:
     assert page.locator("input:checked").count() == 0
     tab_to(page, "[name=label]")  # without shortcuts everything works as in any form
     page.keyboard.press("Space")
-    enter(page)
+    press(page)
     assert stage(page) == "plausible"
     page.click("[data-act=ae-keys]")
     page.keyboard.press("y")
@@ -269,7 +231,7 @@ def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any
     second.wait_for_selector(".ae-label")
     settled(second)
     first.keyboard.press("1")
-    enter(first)
+    press(first)
     second.keyboard.press("3")
     second.keyboard.press("Enter")
     second.wait_for_selector(".ae-plausible .st-notices .ab-notice")

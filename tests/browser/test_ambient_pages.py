@@ -6,20 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from reading import (
-    CROWD,
-    LINGUISTS,
-    begin,
-    crowd_item,
-    enter,
-    link,
-    open_study,
-    pair_of,
-    play,
-    press_all,
-    qualify,
-    stage,
-)
+from participating import foreign_words, link, open_study, press, stage
+from reading import CROWD, LINGUISTS, begin, crowd_item, pair_of, play, press_all, qualify
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -44,16 +32,16 @@ def through(page: Any, server: Any, who: str, look: Any) -> None:
     qualify(page, server)
     page.keyboard.press("2")
     look()
-    enter(page)
+    press(page)
     page.keyboard.press("y")
     page.keyboard.press("Enter")  # two are missing
     page.wait_for_selector("[data-missing]:visible")
     look()
     press_all(page, "ny")
-    enter(page)
+    press(page)
     look()
     press_all(page, "123")
-    enter(page)
+    press(page)
     page.wait_for_selector(".st-done")
     look()
     crowd_result(page, server, look)
@@ -63,18 +51,18 @@ def through(page: Any, server: Any, who: str, look: Any) -> None:
         page.keyboard.press("t")
         if page.locator("[data-progress]:has-text('1')").count():
             look()
-        enter(page)
+        press(page)
     look()
 
 
 def crowd_result(page: Any, server: Any, look: Any) -> None:
     play(page, server, "crowd")
     page.keyboard.press("1")
-    enter(page)
+    press(page)
     press_all(page, "ynn")
-    enter(page)
+    press(page)
     press_all(page, "213")
-    enter(page)
+    press(page)
     page.wait_for_selector(".st-done")
     look()
 
@@ -120,13 +108,8 @@ def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page:
 
     def look() -> None:
         """No English words stand outside of what is marked as English, but the guidelines' examples."""
-        shown = page.evaluate(
-            """() => { const copy = document.querySelector('#ab-content').cloneNode(true);
-                       const known = '[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden]';
-                       copy.querySelectorAll(known).forEach((one) => one.remove());
-                       return copy.textContent; }"""
-        )
-        assert [one for one in re.findall(r"[A-Za-z]{3,}", shown) if not known.fullmatch(one)] == []
+        shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden]")
+        assert [one for one in shown if not known.fullmatch(one)] == []
         assert page.evaluate("document.documentElement.lang") == "zh"
 
     through(page, server, "chinese", look)
@@ -145,7 +128,7 @@ def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
     described = page.get_attribute("[name=label] >> nth=0", "aria-describedby")
     assert page.inner_text(f"#{described}") == "Please answer this first."
     page.keyboard.press("1")
-    enter(page)
+    press(page)
     assert page.evaluate("document.activeElement.matches('h1')")
     # Which candidate an answer is for is said with it.
     page.keyboard.press("y")
@@ -167,5 +150,5 @@ def test_the_next_form_begins_at_its_top(server: Any, open_page: Any) -> None:
     play(page, server, "crowd")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.keyboard.press("1")
-    enter(page)
+    press(page)
     assert page.evaluate("scrollY") == 0

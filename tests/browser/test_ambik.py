@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from html import escape
 from typing import Any
 
 import pytest
-from in_the_kitchen import (
-    ROBOTS,
-    begin,
-    draft_of,
-    fill_pair,
-    link,
+from in_the_kitchen import ROBOTS, begin, draft_of, fill_pair, play, task_of
+from participating import (
+    Curious,
+    found,
+    open_by_keyboard,
     open_study,
     payloads,
-    play,
     press,
     settled,
     stage,
-    task_of,
+    tab_to,
     went_on,
 )
-from participating import tab_to
 from playing import episode, number, rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -30,16 +25,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 def test_a_robot_asks_and_acts_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(link(server, ROBOTS, "keyboard"))
-    page.wait_for_selector(".st-welcome")
-    tab_to(page, "[data-act=st-enter]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-consent")
-    tab_to(page, "[data-say=yes]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".st-instructions")
-    tab_to(page, "[data-say=ready]")
-    page.keyboard.press("Enter")
+    open_by_keyboard(page, server, ROBOTS, "keyboard")
     page.wait_for_selector(".ak-decide")
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "H1"
@@ -92,35 +78,15 @@ def test_a_robot_asks_and_acts_by_keyboard_alone(server: Any, open_page: Any) ->
 def test_what_was_meant_reaches_no_robots_browser(server: Any, open_page: Any) -> None:
     """Neither page source, nor /config, nor any response holds it before the end of the episode."""
     page = open_page().page
-    received: list[str] = []
-
-    def keep(response: Any) -> None:
-        kind = response.headers.get("content-type", "")
-        if "/assets/" not in response.url and ("json" in kind or "html" in kind or "event-stream" in kind):
-            received.append(response.text())
-
-    page.on("response", keep)
+    curious = Curious(page)
     play(page, server, "robot", kind="preferences")
     pair = task_of(server, page).pair
     assert pair.intent is not None
     hidden = [pair.clear, pair.question, pair.answer, f'"{pair.id}"', f"{pair.id}.ambiguous"]
 
-    def known() -> str:
-        page.evaluate("() => fetch('/config').then(r => r.text())")
-        page.evaluate("() => fetch(location.href, { headers: { Accept: 'text/html' } }).then(r => r.text())")
-        page.evaluate(
-            "t => fetch('/api/state', { headers: { 'X-Askback-Seat': t } }).then(r => r.text())",
-            page.evaluate("askback.token()"),
-        )
-        return "\n".join([*received, page.content(), page.evaluate("JSON.stringify(askback.page.props)")])
-
-    def found(texts: list[str], held: str) -> list[str]:
-        forms = {text: (text, escape(text), json.dumps(escape(text))[1:-1]) for text in texts}
-        return [text for text, some in forms.items() if any(form in held for form in some)]
-
-    assert found([*hidden, pair.ambiguous], known()) == []
+    assert found([*hidden, pair.ambiguous], curious.known()) == []
     begin(page)
-    held = known()
+    held = curious.known()
     assert found([pair.ambiguous], held) == [pair.ambiguous]
     assert found(hidden, held) == []
     assert not any(word in held for word in ('"intent"', '"shortlist"', '"variants"', '"preferences"'))
@@ -128,7 +94,7 @@ def test_what_was_meant_reaches_no_robots_browser(server: Any, open_page: Any) -
     page.keyboard.press("d")
     press(page, "Enter")
     page.wait_for_selector(".st-done")
-    assert found([pair.clear, pair.question, pair.answer], known()) == [
+    assert found([pair.clear, pair.question, pair.answer], curious.known()) == [
         pair.clear,
         pair.question,
         pair.answer,

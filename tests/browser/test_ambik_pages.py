@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from in_the_kitchen import ROBOTS, begin, draft_of, fill_pair, link, play, press, settled
+from in_the_kitchen import ROBOTS, begin, draft_of, fill_pair, play
+from participating import foreign_words, link, press, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -115,14 +116,9 @@ def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page:
 
     def look() -> None:
         """No English words stand outside of what is marked as English, but examples of the guidelines."""
-        shown = page.evaluate(
-            """() => { const copy = document.querySelector('#ab-content').cloneNode(true);
-                       const known = '[lang=en], h1[dir], h3[dir], textarea, [hidden], .ak-example, '
-                         + '.ae-rules, .ae-problems, .ak-written dd';
-                       copy.querySelectorAll(known).forEach((one) => one.remove());
-                       return copy.textContent; }"""
-        )
-        assert [one for one in re.findall(r"[A-Za-z]{3,}", shown) if not known.fullmatch(one)] == []
+        marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ak-example, .ae-rules, .ae-problems"
+        shown = foreign_words(page, f"{marked}, .ak-written dd")
+        assert [one for one in shown if not known.fullmatch(one)] == []
         assert page.evaluate("document.documentElement.lang") == "zh"
 
     through(page, server, "chinese", look)

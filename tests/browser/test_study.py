@@ -14,7 +14,7 @@ from playing import episode, rows
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 STUDY = """
-id: three-sets
+id: ambibench-three
 title: One pattern, three times
 benchmark: ambibench
 seat: participant
@@ -56,7 +56,7 @@ def do_set(page: Any) -> str:
 
 def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> None:
     page = open_page().page
-    page.goto(link(sets, "three-sets", "keyboard"))
+    page.goto(link(sets, "ambibench-three", "keyboard"))
     page.wait_for_selector(".st-welcome")
     assert "up to 3" in page.inner_text(".st-facts")
     press(page, "[data-act=st-enter]")
@@ -85,7 +85,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> 
     assert page.locator("[data-act=st-next]").count() == 0
     assert page.input_value("#st-code") == "THREE-DONE"
     assert said(sets, page) == ["X", ""]
-    page.goto(link(sets, "three-sets", "keyboard"))
+    page.goto(link(sets, "ambibench-three", "keyboard"))
     page.wait_for_selector(".st-welcome")
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".ab-page[data-code=done]")
@@ -94,7 +94,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> 
 
 def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open_page: Any) -> None:
     page = open_page().page
-    open_study(page, sets, "three-sets", "leaver")
+    open_study(page, sets, "ambibench-three", "leaver")
     page.click("[data-say=yes]")
     page.click("[data-say=ready]")
     first = do_set(page)
@@ -126,7 +126,7 @@ def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])
 def test_a_narrow_screen(sets: Any, open_page: Any, fits: Any, locale: str) -> None:
     page = open_page(width=320, height=640, locale=locale).page
-    page.goto(link(sets, "three-sets", f"narrow-{locale}"))
+    page.goto(link(sets, "ambibench-three", f"narrow-{locale}"))
     page.wait_for_selector(".st-welcome")
     fits(page)
     page.click("[data-act=st-enter]")

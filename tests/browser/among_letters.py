@@ -1,0 +1,54 @@
+"""What participants of AmbiBench do, and what the log then holds; their right answers, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from participating import begin
+from playing import episode, number
+
+from logs import LogReader
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.rows import item_from_row
+
+TWENTY = "ambibench-multiple"
+ONE = "ambibench-uninformative"
+
+
+def begin_trials(page: Any) -> None:
+    """From the consent, or the instructions, to the first trial, by mouse."""
+    begin(page, ".st-trial")
+
+
+def play(page: Any, server: Any, **wishes: str) -> None:
+    """Free play, up to the first trial."""
+    page.goto(f"{server.url}/ambibench")
+    page.wait_for_selector(".am-entry")
+    for name, value in wishes.items():
+        page.check(f"input[name='{name.replace('_', '-')}'][value='{value}']", force=True)
+    page.click("[data-form=am-start] [type=submit]")
+    page.wait_for_selector(".st-instructions")
+    begin_trials(page)
+
+
+def answer(page: Any, text: str) -> None:
+    """Type and press Enter; the field has the focus."""
+    before = number(page)
+    assert page.evaluate("document.activeElement.id") == "am-answer"
+    page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    moved_on(page, before)
+
+
+def moved_on(page: Any, before: int) -> None:
+    page.wait_for_function(
+        "n => Number(document.querySelector('.ab-page').dataset.number) > n && !askback.page.busy", arg=before
+    )
+
+
+def prompt_of(server: Any, page: Any) -> Prompt:
+    """The prompt that is played; the page does not hold it."""
+    with LogReader(server.log) as reader:
+        item = item_from_row(reader.item(reader.episode(episode(page)).item_hash))
+    assert isinstance(item, Prompt)
+    return item
