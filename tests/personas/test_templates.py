@@ -104,7 +104,14 @@ def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["{{ [].__class__.__mro__ }}", "{{ items.append(1) }}", "{{ ''.__class__.__base__.__subclasses__() }}"],
+    [
+        "{{ [].__class__.__mro__ }}",
+        "{{ items.append(1) }}",
+        "{{ ''.__class__.__base__.__subclasses__() }}",
+        "{{ {}.__class__ }}",
+        "{{ {}.update(a=1) }}",
+        "{% for one in [1] %}{{ loop._iterator }}{% endfor %}",
+    ],
 )
 def test_templates_run_in_a_sandbox(tmp_path: Path, source: str) -> None:
     write(tmp_path, "a/evil.en.jinja", source)
