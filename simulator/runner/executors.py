@@ -30,7 +30,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
@@ -285,14 +285,38 @@ def _in_thread(function: Callable[..., None], *arguments: Any) -> None:
 
 def _launch(process: Any) -> None:
     """Start `process`. It, and the server it is forked off, inherit that Ctrl-C is not for them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        process.start()
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with _found_where_here():
+        if not hasattr(signal, "pthread_sigmask"):
+            process.start()
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _found_where_here() -> Iterator[None]:
+    """Have Python processes that are started import from where this one does.
+
+    The server that workers are forked off would otherwise look into the working directory first, where a
+    folder called ``logs`` is nothing unusual.
+    """
+    ours = {
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+    }
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
     try:
-        process.start()
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _context(benchmark: str, crew: Crew) -> ForkServerContext | SpawnContext:

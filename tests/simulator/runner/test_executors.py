@@ -4,8 +4,11 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from simulator.runner.build import NamedCrew, build_plan
 from simulator.runner.executors import WorkerFailed, Workers
 from trees.builtin import load_builtin
 
+ROOT = Path(__file__).parents[3]
 TASKS = [*load_builtin("en")[:5], *load_builtin("zh")[:1]]
 CREW = NamedCrew(benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"})
 
@@ -139,6 +143,25 @@ async def test_a_worker_that_is_killed_stops_the_run_which_can_be_continued(log_
     assert gone()
     await play(log_path, workers=2)
     assert contents(log_path) == alone
+
+
+def test_a_folder_that_is_called_as_one_of_ours_is_not_taken_for_it(tmp_path):
+    for name in ("logs", "trees"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("", encoding="utf-8")
+    command = [sys.executable, str(ROOT / "app.py"), "run", "clarq", "--limit", "2", "--workers", "2"]
+    ended = subprocess.run(
+        [*command, "--log", str(tmp_path / "log.sqlite")],
+        cwd=tmp_path,
+        env={**os.environ, "ASKBACK_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    with LogReader(tmp_path / "log.sqlite") as reader:
+        (run,) = reader.runs()
+        assert [one.status for one in reader.endings(run.id).values()] == ["completed"] * 2
 
 
 async def test_a_crew_that_cannot_be_seated_says_why(log_path):
