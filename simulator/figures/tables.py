@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from rich import table as rich_table
 from rich.text import Text
 
+from simulator.figures.uncut import TextColumn, UncutTable
 from simulator.stats import Interval
 
 Cell: TypeAlias = str | int | float | Interval | None
@@ -105,23 +105,13 @@ class Table:
         plain = {"title": self.title, "columns": names, "rows": rows}
         return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
-    def to_text(self) -> rich_table.Table:
-        """The table as `rich` prints it in a terminal; values bold, intervals dim."""
-        made = rich_table.Table(
-            title=Text(self.title, "dim") if self.title else None,
-            title_justify="left",
-            box=None,
-            pad_edge=False,
-        )
-        for place, head in enumerate(self.heads):
-            # Where it is too narrow, names are folded: a number must never be cut.
-            if self._has_texts(place):
-                made.add_column(Text(head.name), justify="left", overflow="fold", min_width=8)
-            else:
-                made.add_column(Text(head.name), justify="right", no_wrap=True)
-        for row in self.rows:
-            made.add_row(*(_rich(cell, head) for cell, head in zip(row, self.heads, strict=True)))
-        return made
+    def to_text(self) -> UncutTable:
+        """The table as `rich` prints it in a terminal; values bold, intervals dim, and no number cut."""
+        columns = [
+            TextColumn(Text(head.name), [_rich(row[at], head) for row in self.rows], self._has_texts(at))
+            for at, head in enumerate(self.heads)
+        ]
+        return UncutTable(self.title, columns)
 
     def _has_intervals(self, place: int) -> bool:
         return any(isinstance(row[place], Interval) for row in self.rows)

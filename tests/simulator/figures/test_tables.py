@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from simulator.figures import Column, Table
-from simulator.figures.tables import escape_latex
+from simulator.figures.tables import escape_latex, shown
 from simulator.stats import Interval
 
 TABLE = Table(
@@ -108,3 +108,19 @@ def test_in_a_narrow_terminal_names_are_folded_and_numbers_kept() -> None:
     assert "…" not in text
     assert all(shown in text for shown in ("0.12", "0.25", "0.62"))
     assert "".join(line[:20].strip() for line in text.splitlines()[1:]).startswith("transformers/a-fold")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 400])
+def test_no_number_is_cut_however_narrow_the_terminal(width: int) -> None:
+    columns = [f"measure {letter}" for letter in "abcdefg"]
+    values = [[Interval(at / 7 + row / 100, 0.1234, 0.98, 50) for at in range(7)] for row in range(2)]
+    rows = [[f"robot {row}", "local/smollm2", *one] for row, one in enumerate(values)]
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(Table(["method", "model", *columns], rows, "Sets").to_text())
+    text = capture.get()
+    told = [shown(value, Column("")) for one in values for value in one]
+    assert all(text.count(one) == told.count(one) for one in told)
+    assert all(text.count(name) == 1 for name in ("Sets", *columns))
+    assert text.count("method") == text.count("model") == text.count("robot 0") == text.count("robot 1")
+    assert (text.count("method") == 1) == (width >= 160)

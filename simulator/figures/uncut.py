@@ -1,0 +1,96 @@
+"""Tables in a terminal, however narrow it is: names fold, and columns that do not fit go below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+_GAP: Final = 2
+"""Between columns."""
+_LEAST: Final = 8
+"""A column of texts is folded to no less."""
+_NAMES: Final = 20
+"""What a column of names may take where a table is told in several blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column as it is shown.
+
+    Attributes:
+        folds: it holds texts that may be folded; a number never is, and is never cut.
+    """
+
+    head: Text
+    cells: Sequence[Text]
+    folds: bool
+
+    @property
+    def width(self) -> int:
+        """Signs of the longest cell, or of the head."""
+        return max(cell_len(one.plain) for one in (self.head, *self.cells))
+
+    @property
+    def least(self) -> int:
+        """What it cannot do without."""
+        return max(_LEAST, cell_len(self.head.plain)) if self.folds else self.width
+
+
+@dataclass(frozen=True, slots=True)
+class UncutTable:
+    """What `rich` prints of a table: in one block, or in several that each begin with the names.
+
+    Attributes:
+        title: above the first block; empty for none.
+        columns: those of texts at the left are the names of the rows.
+    """
+
+    title: str
+    columns: Sequence[TextColumn]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
+        """The blocks, one below the other."""
+        for number, columns in enumerate(self._blocks(options.max_width)):
+            if number:
+                yield ""
+            yield self._made(columns, "" if number else self.title)
+
+    def _blocks(self, width: int) -> Iterator[Sequence[TextColumn]]:
+        """The columns, as many at a time as there is room for."""
+        if _needed(one.least for one in self.columns) <= width:
+            yield self.columns
+            return
+        first = next((at for at, one in enumerate(self.columns) if not one.folds), len(self.columns))
+        names = self.columns[:first]
+        of_names = [max(one.least, min(one.width, _NAMES)) for one in names]
+        block: list[TextColumn] = []
+        for column in self.columns[first:]:
+            if block and _needed([*of_names, *(one.least for one in block), column.least]) > width:
+                yield [*names, *block]
+                block = []
+            block.append(column)
+        yield [*names, *block]
+
+    def _made(self, columns: Sequence[TextColumn], title: str) -> Table:
+        made = Table(
+            title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
+        )
+        for one in columns:
+            if one.folds:
+                made.add_column(one.head, justify="left", overflow="fold", min_width=_LEAST)
+            else:
+                made.add_column(one.head, justify="right", no_wrap=True, min_width=one.width)
+        for row in zip(*(one.cells for one in columns), strict=True):
+            made.add_row(*row)
+        return made
+
+
+def _needed(widths: Iterator[int] | Sequence[int]) -> int:
+    every = list(widths)
+    return sum(every) + _GAP * (len(every) - 1)
