@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import yaml
@@ -28,10 +29,11 @@ from simulator.seeds import derive_seed
 
 @dataclass(kw_only=True)
 class Models:
-    """Loads each model once; `close` gives all of them back."""
+    """Loads each model once, also when several threads ask for it; `close` gives all of them back."""
 
     options: ModelOptions = field(default_factory=ModelOptions)
     loaded: dict[str, ChatModel] = field(default_factory=dict)
+    _one_at_a_time: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __call__(self, name: str) -> ChatModel:
         """The model called `name`.
@@ -39,9 +41,10 @@ class Models:
         Raises:
             ModelError: if the name, the key or the installation is at fault.
         """
-        if name not in self.loaded:
-            self.loaded[name] = load_model(name, self.options)
-        return self.loaded[name]
+        with self._one_at_a_time:
+            if name not in self.loaded:
+                self.loaded[name] = load_model(name, self.options)
+            return self.loaded[name]
 
     async def close(self) -> None:
         """Close every model."""

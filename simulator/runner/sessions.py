@@ -18,8 +18,8 @@ from logs import LogConflict, LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Judgment, Run, Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.models import ChatModel, ModelError
-from simulator.runner.build import build_seats
 from simulator.runner.execute import Recorder, finish, traceback_event
+from simulator.runner.loading import Loading
 from simulator.runner.rooms import Live, Room
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
@@ -46,7 +46,7 @@ class Sessions:
 
     Args:
         log: a durable writer; `reader` reads the same file.
-        models: loads a model by name.
+        models: loads a model by name; called in a thread, once per name.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Sessions:
         self._room = room
         self._log = log
         self._reader = reader
-        self._models = models
+        self._loading = Loading(models)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: dict[str, str] = {}
 
@@ -87,7 +87,7 @@ class Sessions:
             ModelError: if a model cannot be loaded.
         """
         options = dict(options or {})
-        built = build_seats(self._room, seats, self._models, options)
+        built = await self._loading.seats(self._room, seats, options)
         kinds = {seat: who.kind for seat, who in built.items()}
         setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
         names = (seats[seat].replace("/", "-") for seat in built)
@@ -113,7 +113,7 @@ class Sessions:
             )
         await self._log.write(row)
         await self._log.write(episode)
-        await self._advance(self._load(episode.id))
+        await self._advance(await self._load(episode.id))
         return episode.id
 
     async def view(self, episode_id: str, seat: str) -> Any:
@@ -124,7 +124,7 @@ class Sessions:
             InputError: if no person sits there.
         """
         async with self._lock(episode_id):
-            here = self._load(episode_id)
+            here = await self._load(episode_id)
             _require_person(here, seat)
             here = await self._advance(here)
         return self._shown(here, seat)
@@ -146,11 +146,11 @@ class Sessions:
             SeatError: if the reply breaks the rules; nothing was logged, and it may be corrected.
         """
         async with self._lock(episode_id):
-            here = self._load(episode_id)
+            here = await self._load(episode_id)
             _require_person(here, seat)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
                 await self._take(here, seat, reply, number)
-                here = self._load(episode_id)
+                here = await self._load(episode_id)
             here = await self._advance(here)
         return self._shown(here, seat)
 
@@ -173,7 +173,7 @@ class Sessions:
         Raises:
             ConflictError: if the episode has not ended.
         """
-        self._require_ended(self._load(episode_id))
+        self._require_ended(await self._load(episode_id))
         await self._log.write(
             Judgment(
                 id=f"{episode_id}/success/{seat}/{key}",
@@ -191,7 +191,7 @@ class Sessions:
         Raises:
             ConflictError: if it has not ended.
         """
-        here = self._load(episode_id)
+        here = await self._load(episode_id)
         self._require_ended(here)
         judgments = tuple(self._reader.judgments(episode_id=episode_id))
         return self._room.replay(here.live.item, here.turns, judgments)
@@ -199,11 +199,11 @@ class Sessions:
     def _lock(self, episode_id: str) -> asyncio.Lock:
         return self._locks.setdefault(episode_id, asyncio.Lock())
 
-    def _load(self, episode_id: str) -> _Here:
+    async def _load(self, episode_id: str) -> _Here:
         episode = self._reader.episode(episode_id)
         item = self._room.read_item(self._reader.item(episode.item_hash))
+        seats = await self._loading.seats(self._room, episode.seats, episode.options)
         turns = tuple(self._reader.turns(episode_id))
-        seats = build_seats(self._room, episode.seats, self._models, episode.options)
         live = Live(episode=episode, item=item, seats=seats, record=Recorder(self._log, durable=True))
         return _Here(live, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
 

@@ -1,0 +1,69 @@
+"""Models for people who play: loaded beside the event loop, so that nobody else waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simulator.models import ChatModel
+from simulator.runner.build import build_seats
+from simulator.runner.rooms import Room
+from simulator.seats import Seat
+
+
+class Loading:
+    """Seats whose models are loaded in a thread, each once, however many people wait for it.
+
+    Weights and the libraries that read them take seconds, on a busy machine minutes.
+
+    Args:
+        load: from a model's name to the model; called in a thread.
+    """
+
+    def __init__(self, load: Callable[[str], ChatModel]) -> None:
+        self._load = load
+        self._there: dict[str, ChatModel] = {}
+        self._under_way: dict[str, asyncio.Task[ChatModel]] = {}
+
+    async def seats(
+        self, room: Room, names: Mapping[str, str], options: Mapping[str, Any]
+    ) -> dict[str, Seat]:
+        """As `build_seats`; waits only if a model is not there yet.
+
+        Raises:
+            InputError: if a name means nothing in its seat.
+            ModelError: if a model cannot be loaded; the next call tries again.
+        """
+        while True:
+            try:
+                return build_seats(room, names, self._at_hand, options)
+            except _NotThereError as missing:
+                await self._fetch(missing.name)
+
+    def _at_hand(self, name: str) -> ChatModel:
+        # Which models a seat needs is the room's business, so it is found out by building the seat.
+        if name not in self._there:
+            raise _NotThereError(name)
+        return self._there[name]
+
+    async def _fetch(self, name: str) -> None:
+        task = self._under_way.get(name)
+        if task is None:
+            task = self._under_way[name] = asyncio.create_task(asyncio.to_thread(self._load, name))
+            task.add_done_callback(lambda done: self._done(name, done))
+        # Who gives up (a page that is closed) does not take the model from those who wait with them.
+        await asyncio.shield(task)
+
+    def _done(self, name: str, task: asyncio.Task[ChatModel]) -> None:
+        del self._under_way[name]
+        if not task.cancelled() and task.exception() is None:
+            self._there[name] = task.result()
+
+
+class _NotThereError(Exception):
+    """A model is not there yet."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
