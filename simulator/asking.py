@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator.errors import InputError
-from simulator.runner.logged import ENDED
+from simulator.runner.logged import ENDED, ERASED, took_part
 from simulator.runner.rooms import load_part
 from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, wilson
 
@@ -214,10 +214,11 @@ def _read_run(
     read = {hash: part.read_item(row) for hash, row in items.items()}
     judgments = _grouped(reader.judgments(run_id=run), lambda one: one.episode_id)
     endings = reader.endings(run)
-    for episode, turns in reader.turns_of_run(run):
+    for played in reader.turns_of_run(run):
+        episode, turns = played
         ending = endings.get(episode.id)
-        if episode.participant_id in gone or any(one.payload.get("participant_id") in gone for one in turns):
-            left_out["erased"] += 1
+        if took_part(gone, played):
+            left_out[ERASED] += 1
         elif ending is None or ending.status not in ENDED:
             left_out[ending.status if ending else "not ended"] += 1
         elif (

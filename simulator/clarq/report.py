@@ -55,8 +55,9 @@ class Report:
         by_language: one row per language.
         by_type: one row per task type and language, in their order.
         curve: language -> share of dialogues that had succeeded within 1, 2, … responses (Fig. 4).
-        statuses: how many episodes ended how; ``open`` for those that have not.
-        unscored: episodes without scores (aborted, failed, open).
+        statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
+            people who have withdrawn, which count nowhere else.
+        unscored: episodes without scores (aborted, failed, open, erased).
         failures: why episodes failed -> how many did, the most frequent first.
     """
 
@@ -74,6 +75,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
 
     They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
     which dialogue happened to end first.
+    People who have withdrawn do not count: without their words their episodes would be failures.
     """
     judgments: dict[str, list[Judgment]] = {}
     for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
@@ -86,7 +88,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
             status=played.ending.status,
             scores=score_episode(task, played.turns, judgments.get(played.episode.id, ())),
         )
-        for played in played_to_end(reader, run_id)
+        for played in played_to_end(reader, run_id, reader.erased_participants())
     )
     return tuple(sorted(scored, key=_place))
 

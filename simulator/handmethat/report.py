@@ -137,8 +137,9 @@ class Report:
         rows: people first, then by name; full observability after partial.
         asked: success and score by the number of questions that were asked.
         gains: per question, from runs that allow different numbers of them.
-        statuses: how many episodes ended how; ``open`` for those that have not.
-        unscored: episodes without scores (aborted, failed, open).
+        statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
+            people who have withdrawn, which count nowhere else.
+        unscored: episodes without scores (aborted, failed, open, erased).
         failures: why episodes failed -> how many did, the most frequent first.
     """
 
@@ -156,6 +157,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
 
     They are ordered by level, item and repeat: intervals are resampled, and must not depend on which
     episode happened to end first.
+    People who have withdrawn do not count: without their words their episodes would be failures.
 
     Raises:
         InputError: if it is a run of another benchmark.
@@ -164,7 +166,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     tasks = {item.hash: task_from_row(item) for item in reader.items(run_id)}
     scored = [
         _scored(played.episode, played.ending.status, score_episode(task, played.turns), task.id)
-        for played in played_to_end(reader, run_id)
+        for played in played_to_end(reader, run_id, reader.erased_participants())
         if (task := tasks[played.episode.item_hash])
     ]
     return tuple(sorted(scored, key=_place))

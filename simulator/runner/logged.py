@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from logs import LogReader
+from logs import LogReader, Played
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.errors import InputError
 
 ENDED: Final = ("completed", "truncated")
 """Endings of episodes that were played to their end: these have scores."""
+
+ERASED: Final = "erased"
+"""What is told of episodes of people who have withdrawn: what is left of them is no result."""
 
 
 class PlayedToEnd(NamedTuple):
@@ -47,6 +50,14 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
     return run
 
 
+def took_part(people: frozenset[str], played: Played) -> bool:
+    """Whether any of `people` took part in an episode: it is theirs, or one of its turns says so."""
+    episode, turns = played
+    return episode.participant_id in people or any(
+        turn.payload.get("participant_id") in people for turn in turns
+    )
+
+
 def played_to_end(
     reader: LogReader, run_id: str, gone: frozenset[str] = frozenset()
 ) -> Iterator[PlayedToEnd]:
@@ -58,16 +69,24 @@ def played_to_end(
         gone: people whose episodes do not count.
     """
     endings = reader.endings(run_id)
-    for episode, turns in reader.turns_of_run(run_id):
-        ending = endings.get(episode.id)
-        if ending is not None and ending.status in ENDED and episode.participant_id not in gone:
-            yield PlayedToEnd(episode, turns, ending)
+    for played in reader.turns_of_run(run_id):
+        ending = endings.get(played.episode.id)
+        if ending is not None and ending.status in ENDED and not took_part(gone, played):
+            yield PlayedToEnd(played.episode, played.turns, ending)
 
 
 def counting_episodes(reader: LogReader, run_id: str) -> tuple[str, ...]:
     """Ids of the latest attempts of a run, those of people who have withdrawn left out."""
+    erased = erased_episodes(reader, run_id)
+    return tuple(one.id for one in reader.episodes(run_id, latest=True) if one.id not in erased)
+
+
+def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
+    """Ids of the latest attempts of a run in which people took part who have withdrawn."""
     gone = reader.erased_participants()
-    return tuple(one.id for one in reader.episodes(run_id, latest=True) if one.participant_id not in gone)
+    if not gone:
+        return frozenset()
+    return frozenset(played.episode.id for played in reader.turns_of_run(run_id) if took_part(gone, played))
 
 
 def endings_of(reader: LogReader, run_id: str, episodes: Iterable[str]) -> Endings:
@@ -81,12 +100,19 @@ def endings_of(reader: LogReader, run_id: str, episodes: Iterable[str]) -> Endin
 
 
 def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
-    """How all episodes of runs ended (``open``: not yet), and why some failed, the commonest reason first."""
+    """How all episodes of runs ended, and why some failed, the commonest reason first.
+
+    Those that have not ended are ``open``; those of people who have withdrawn are ``erased``, however they
+    ended.
+    """
     statuses: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     for run in runs:
-        endings = reader.endings(run)
+        endings, erased = reader.endings(run), erased_episodes(reader, run)
         for episode in reader.episodes(run, latest=True):
+            if episode.id in erased:
+                statuses[ERASED] += 1
+                continue
             ending = endings.get(episode.id)
             statuses[ending.status if ending else "open"] += 1
             if ending and ending.status == "failed":

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Run, Status, Turn
+from logs.rows import Ending, Episode, Participant, Run, Status, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import item_row
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
@@ -201,23 +201,30 @@ def put_episode(
     run: str = "run",
     repeat: int = 0,
     attempt: int = 0,
+    person: str | None = None,
 ) -> str:
-    """Log an episode in which the provider says the opening, then `answers`; an index gives that node."""
+    """Log an episode in which the provider says the opening, then `answers`; an index gives that node.
+
+    If a `person` is named, they are the seeker.
+    """
     texts = {OPENING: task.tree.opening} | {node.index: node.text for node in task.tree.nodes}
     item = item_row(task)
     episode = f"{run}/{task.id}.{task.language}/{repeat}" + (f"#{attempt}" if attempt else "")
     log.put(Run(id=run, benchmark="clarq", setup="L2L", seed=0))
     log.put(item)
+    if person:
+        log.put(Participant(id=person))
     log.put(
         Episode(
             id=episode,
             run_id=run,
             item_hash=item.hash,
             language=task.language,
-            seats={"seeker": "script", "provider": "script"},
+            seats={"seeker": "person" if person else "script", "provider": "script"},
             seed=0,
             repeat=repeat,
             attempt=attempt,
+            participant_id=person,
         )
     )
     lines = [("provider", "Hello?", ())]

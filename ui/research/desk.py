@@ -21,7 +21,7 @@ from simulator.errors import InputError
 from trees import Task
 
 _KEPT_RUNS = 8
-_State = tuple[int, int, int]
+_State = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,8 @@ class Desk:
                 f"(SELECT count(*) FROM judgments WHERE {of_run})",
                 {"run": run_id},
             ).fetchone()
-        return int(counts[0]), int(counts[1]), int(counts[2])
+        # Erasing leaves the rows, but what was said in them counts no longer.
+        return *map(int, counts), len(self.reader.erased_participants())
 
     def _read(self, run: Run) -> RunData:
         scored = score_run(self.reader, run.id)

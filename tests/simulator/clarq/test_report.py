@@ -3,6 +3,7 @@ from statistics import fmean
 
 import pytest
 
+from logs.erase import erase_participant
 from logs.rows import Judgment
 from simulator.clarq.report import report, score_run
 from simulator.clarq.score import JUDGE
@@ -46,6 +47,19 @@ def test_statuses_and_what_is_not_scored(filled):
     found = report(filled, "run")
     assert found.statuses == {"completed": 3, "truncated": 1, "aborted": 1, "failed": 1, "open": 1}
     assert found.unscored == 3
+
+
+def test_who_has_withdrawn_does_not_count_and_is_told(put, log, log_path, reader, lamp):
+    put(log, lamp, ALL)
+    stays = put(log, lamp, ALL, repeat=1, person="stays")
+    put(log, lamp, ALL, repeat=2, person="gone")
+    put(log, lamp, ("1",), repeat=3, status="aborted", person="gone")
+    erase_participant(log_path, "gone")
+    found = report(reader, "run")
+    (row,) = found.by_language
+    assert (row.success, row.aql) == (wilson(2, 2), bootstrap_mean([1.0, 1.0]))
+    assert (found.statuses, found.unscored) == ({"completed": 2, "erased": 2}, 2)
+    assert [one.episode.id for one in score_run(reader, "run") if one.episode.participant_id] == [stays]
 
 
 def test_the_curve_ends_at_the_success_rate(filled):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Item, Participant, Run
+from logs.erase import erase_participant
+from logs.rows import Ending, Episode, Item, Participant, Run, Turn
 from simulator.errors import InputError
 from simulator.runner.logged import (
     counting_episodes,
     endings_of,
     endings_of_runs,
+    erased_episodes,
     played_to_end,
     required_run,
 )
@@ -46,6 +48,8 @@ def reader(tmp_path):
                     participant_id="p" if name == "a" else None,
                 )
             )
+            whose = {"participant_id": "q"} if name == "e" else {}
+            log.put(Turn(episode_id=f"r/{name}", number=0, seat="robot", text="take it", payload=whose))
             if ending is not None:
                 log.put(ending)
     with LogReader(path) as found:
@@ -70,6 +74,21 @@ def test_a_summary_tells_of_those_that_count_and_of_the_aborted_too(reader):
 def test_played_to_end_leaves_out_who_is_gone(reader):
     assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/a", "r/e"]
     assert [one.ending.status for one in played_to_end(reader, "r", frozenset({"p"}))] == ["truncated"]
+
+
+def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False) as log:
+        log.put(Participant(id="q"))
+    assert erased_episodes(reader, "r") == frozenset()
+    erase_participant(path, "q")
+    assert erased_episodes(reader, "r") == {"r/e"}
+    assert len(counting_episodes(reader, "r")) == 5
+    gone = reader.erased_participants()
+    assert [one.episode.id for one in played_to_end(reader, "r", gone)] == ["r/a"]
+    statuses, failures = endings_of_runs(reader, ["r"])
+    assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "erased": 1, "open": 1}
+    assert failures == {"no server": 2}
 
 
 def test_a_run_of_another_benchmark_is_none_of_ours(reader):

@@ -42,11 +42,12 @@ class Bench:
         nodes: int | None = None,
         extra: str = "",
         status: str | None = "completed",
+        person: str | None = None,
     ) -> str:
         """A dialogue in which the first `nodes` nodes are given (all by default), then `extra` is said."""
         item = item_row(task)
         id = f"{run}/{task.id}.{task.language}/0"
-        seats = {"seeker": "offline/seeker", "provider": "offline/experts"}
+        seats = {"seeker": "person" if person else "offline/seeker", "provider": "offline/experts"}
         given = task.tree.nodes[: len(task.tree.nodes) if nodes is None else nodes]
         lines = [("provider", "Hello?", None), ("seeker", "How is it done?", None)]
         lines += [("provider", task.tree.opening, OPENING)]
@@ -58,7 +59,14 @@ class Bench:
         self.writer.put(item)
         self.writer.put(
             Episode(
-                id=id, run_id=run, item_hash=item.hash, language=task.language, seats=seats, seed=0, repeat=0
+                id=id,
+                run_id=run,
+                item_hash=item.hash,
+                language=task.language,
+                seats=seats,
+                seed=0,
+                repeat=0,
+                participant_id=person,
             )
         )
         for number, (seat, text, node) in enumerate(lines):

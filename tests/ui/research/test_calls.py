@@ -3,6 +3,8 @@ import re
 import pytest
 from markup import checked, words
 
+from logs.erase import erase_participant
+from logs.rows import Participant
 from simulator.clarq.review import read_reviews
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -86,6 +88,17 @@ def test_a_run_is_read_again_only_when_it_has_changed(calls, filled):
     filled.play("two", filled.tasks["en"][2])
     second = calls.desk.run_data("two")
     assert (len(first.scored), len(second.scored)) == (2, 3)
+
+
+def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
+    first = calls.desk.run_data("two")
+    filled.writer.put(Participant(id="gone"))
+    filled.play("two", filled.tasks["en"][2], person="gone")
+    assert len(calls.desk.run_data("two").scored) == len(first.scored) + 1
+    erase_participant(filled.writer.path, "gone")
+    assert len(calls.desk.run_data("two").scored) == len(first.scored)
+    for language, told in (("en", "withdrawn, not counted"), ("zh", "已退出")):
+        assert told in words(page(calls, query="run=two", language=language))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from logs.rows import Ending, Episode, Run, Turn
+from logs.erase import erase_participant
+from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.errors import InputError
 from simulator.handmethat.report import report, score_run
 from simulator.handmethat.report_tables import (
@@ -38,12 +39,15 @@ def put(log, kitchen):
         number=0,
         status="completed",
         repeat=0,
+        person=None,
         **options,
     ):
         name = f"task-bring_me-0-{number}-{level}"
         row = ROOM.item_row(Posed(replace(kitchen, id=name, level=level), "en"))
         log.put(Run(id=run, benchmark="handmethat", setup="L2L", seed=0))
         log.put(row)
+        if person:
+            log.put(Participant(id=person))
         episode = f"{run}/{name}/{repeat}"
         log.put(
             Episode(
@@ -55,6 +59,7 @@ def put(log, kitchen):
                 seed=0,
                 repeat=repeat,
                 options=options,
+                participant_id=person,
             )
         )
         payload = {"kind": "utterance", "mode": options.get("mode", "partial")}
@@ -111,6 +116,18 @@ def test_what_failed_is_told_and_not_scored(put, reader, lamp):
     assert found.statuses == {"completed": 1, "truncated": 1, "failed": 1, "aborted": 1, "open": 1}
     assert (found.unscored, found.failures) == (3, {"it broke": 1})
     assert found.rows[0].all.n == 2
+
+
+def test_who_has_withdrawn_does_not_count_and_is_told(put, log_path, reader, lamp):
+    put(*lamp, robot="person", person="stays")
+    put(*lamp, robot="person", person="gone", number=1)
+    put(*lamp[:2], robot="person", person="gone", number=2, status="aborted")
+    erase_participant(log_path, "gone")
+    found = report(reader, ["run"])
+    (row,) = found.rows
+    assert (row.all.n, row.all.success.value) == (1, 1)
+    assert (found.statuses, found.unscored) == ({"completed": 1, "erased": 2}, 2)
+    assert [one.episode.participant_id for one in score_run(reader, "run")] == ["stays"]
 
 
 def test_success_and_score_by_questions_asked(put, reader, lamp, wrong):
