@@ -245,7 +245,7 @@ def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     found = {}
-    for played in played_to_end(reader, run_id):
+    for played in played_to_end(reader, run_id, reader.erased_participants()):
         item = items[played.episode.item_hash]
         texts = [turn.text for turn in played.turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:

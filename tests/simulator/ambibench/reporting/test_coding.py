@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
+from logs.erase import erase_participant
 from simulator.ambibench import coding
 from simulator.ambibench.coding import agreement, episode_of, mark, settled, to_code, to_decide
 from simulator.ambibench.features import VALUES
@@ -43,6 +44,14 @@ def test_a_rater_sees_the_output_and_the_feature_not_whose_it_is(desk, outputs):
         assert one.values == VALUES[one.feature]
         assert "secret" not in str(asdict(one))
     assert len({one.token for one in seen}) == 24
+
+
+def test_what_is_left_of_those_who_withdrew_is_not_sorted(desk, says):
+    desk.play("people", ITEMS[:2], "person", lambda item, *_: says(f"It is {item.salient}."))
+    assert len(to_code(desk.reader, ["people"], "ann")) == 2
+    erase_participant(desk.path, "p1")
+    (left,) = to_code(desk.reader, ["people"], "ann")
+    assert left.text == f"It is {left.feature}."
 
 
 def test_the_order_is_each_raters_own_and_stays_as_outputs_are_sorted(desk, outputs, sort):
