@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from markup import checked, page, words
+from markupsafe import escape
 from pots import ANNOTATED, DRAFTS, PEOPLE, SECRET, people
 
 from logs import LogReader, LogWriter
@@ -49,6 +50,12 @@ def test_two_forms_stand_side_by_side_without_names(log: Calls, language: str) -
         assert SECRET not in answer["html"]
         if "question" in one.differs:
             assert "<ins>Please tell me:</ins>" in answer["html"]
+        proposed = answer["html"].partition("rk-proposed")[2].partition("</details>")[0]
+        assert all(escape(text) in proposed for text in (one.draft.clear, one.draft.scene))
+        assert one.draft.candidates
+        for candidate in one.draft.candidates.values():
+            assert escape(candidate.task) in proposed
+            assert escape(candidate.question) in proposed
 
 
 def pair_call(item: str, key: str, form: dict[str, Any]) -> dict[str, Any]:
