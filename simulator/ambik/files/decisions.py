@@ -165,7 +165,7 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
     """
     method = _one_of(row, "method", ROBOTS)
     item, known = _item(row)
-    run = _text(row, "run_id") or file.stem
+    run = optional_text(row, "run_id") or file.stem
     threshold = _threshold(row)
     part = _part(row, item)
     unset = method in CONFORMAL and threshold is None and not row.get("prediction_set")
@@ -180,11 +180,11 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
         guessed=part is None and calibrates,
         threshold=threshold,
         settings=row.parsed("settings", read_settings, row.get("settings") or {}),
-        dataset=_text(row, "dataset"),
-        version=_text(row, "dataset_version"),
+        dataset=optional_text(row, "dataset"),
+        version=optional_text(row, "dataset_version"),
         questions=row.whole("questions") if row.get("questions") is not None else None,
-        robot=_text(row, "robot"),
-        user=_text(row, "user"),
+        robot=optional_text(row, "robot"),
+        user=optional_text(row, "user"),
     )
 
 
@@ -204,7 +204,7 @@ def _item(row: Row) -> tuple[DecideItem, bool]:
     id = row.key("pair_id")
     part: Part = row.one_of("part", PARTS) if row.get("part") is not None else "test"
     if row.get("member") is None:
-        of = _text(row, "type")
+        of = optional_text(row, "type")
         if spelled(of) in TASK_TYPES:
             raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
         scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=of)
@@ -238,11 +238,11 @@ def _stand_in(id: str, kind: Ambiguity) -> Pair:
 def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
     context = row.one_of("context", CONTEXTS) if row.get("context") is not None else "full_plan"
     dialogue = row.one_of("dialogue", DIALOGUES) if row.get("dialogue") is not None else "before"
-    generator, chooser, answer = (_text(row, name) for name in ("generator", "chooser", "answer"))
+    generator, chooser, answer = (optional_text(row, name) for name in ("generator", "chooser", "answer"))
     seed = "" if row.get("seed") is None else f".{row.get('seed')}"
     called = ".".join((item.id, method, generator, chooser, context, dialogue)) + seed
     base = Decision(
-        episode_id=_text(row, "episode_id") or called,
+        episode_id=optional_text(row, "episode_id") or called,
         run=run,
         item=item,
         method=cast(Literal["offline"], method),
@@ -251,11 +251,11 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
         generator=generator,
         chooser=chooser,
         asked=_asked(row, answer),
-        question=_text(row, "question"),
+        question=optional_text(row, "question"),
         answer=answer,
         prompts=_said(row, "prompts"),
         raw=_said(row, "raw_outputs"),
-        flags=_texts(row, "flags"),
+        flags=optional_texts(row, "flags"),
         seconds=row.number_or_none("seconds"),
     )
     return replace(base, **_FIELDS[method](row))
@@ -281,7 +281,7 @@ def _lettered(row: Row) -> dict[str, Any]:
         "options": texts,
         "filled": () if row.get("filled_options") is None else letters(row, "filled_options", texts),
         "tokens": tuple(_token(row, place, one) for place, one in enumerate(_tokens(row))),
-        "action": _text(row, "action"),
+        "action": optional_text(row, "action"),
         "right": None if row.get("right") is None else letters(row, "right", texts),
     }
 
@@ -316,17 +316,17 @@ def _sampled(row: Row) -> dict[str, Any]:
         "samples": counts,
         "similarities": {} if likeness is None else {one: likeness.number(one) for one in likeness.data},
         "draws": draws,
-        "action": _text(row, "action"),
+        "action": optional_text(row, "action"),
     }
 
 
 def _single(row: Row) -> dict[str, Any]:
-    action = _text(row, "action") or next(iter(_texts(row, "prediction_set")), "")
+    action = optional_text(row, "action") or next(iter(optional_texts(row, "prediction_set")), "")
     return {"action": action}
 
 
 def _certain(row: Row) -> dict[str, Any]:
-    certainty, flags = read_certainty(row.text("certainty", empty=True)), _texts(row, "flags")
+    certainty, flags = read_certainty(row.text("certainty", empty=True)), optional_texts(row, "flags")
     if certainty == "invalid":
         flags = tuple(dict.fromkeys((*flags, "invalid_certainty")))
     return {**_single(row), "certainty": certainty, "flags": flags}
@@ -335,7 +335,7 @@ def _certain(row: Row) -> dict[str, Any]:
 def _marked(row: Row) -> dict[str, Any]:
     name = "marked" if row.get("marked") is not None else "prediction_set"
     row.list(name)
-    return {"chosen": _texts(row, name), "action": _text(row, "action")}
+    return {"chosen": optional_texts(row, name), "action": optional_text(row, "action")}
 
 
 _FIELDS: Final[Mapping[str, Any]] = {
@@ -357,7 +357,7 @@ def _threshold(row: Row) -> Calibrated | None:
         n=row.whole("n_calibration"),
         epsilon=row.number("epsilon"),
         rank=row.whole("rank"),
-        run=_text(row, "calibration_run"),
+        run=optional_text(row, "calibration_run"),
     )
 
 
@@ -400,11 +400,13 @@ def _one_of(row: Row, name: str, allowed: tuple[T, ...]) -> T:
     return row.one_of(name, allowed) if found is None else found
 
 
-def _text(row: Row, name: str) -> str:
+def optional_text(row: Row, name: str) -> str:
+    """A text that may be missing: then it is empty."""
     return "" if row.get(name) is None else row.text(name, empty=True)
 
 
-def _texts(row: Row, name: str) -> tuple[str, ...]:
+def optional_texts(row: Row, name: str) -> tuple[str, ...]:
+    """A list of texts that may be missing: then there are none."""
     given = [] if row.get(name) is None else row.list(name)
     for place, one in enumerate(given):
         if not isinstance(one, str):

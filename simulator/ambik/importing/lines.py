@@ -13,7 +13,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambik.files.decisions import OTHERS, DecisionLine, decision_line
+from simulator.ambik.files.decisions import (
+    OTHERS,
+    DecisionLine,
+    decision_line,
+    optional_text,
+    optional_texts,
+)
 from simulator.ambik.files.jsonlist import read_records
 from simulator.ambik.files.logprobs import read_logprobs
 from simulator.ambik.files.published_run import decisions_of
@@ -128,7 +134,7 @@ def read_log(path: Path) -> Lines:
         if seat == ANNOTATOR:
             return _Parsed(f"other {next(others)}")
         if seat in OTHERS:
-            episode = _text(row, "run_id") or path.stem, row.text("episode_id")
+            episode = optional_text(row, "run_id") or path.stem, row.text("episode_id")
             return _Parsed(f"other {next(others)}", Answered(episode, _person(row, {})))
         line = decision_line(row, path)
         return _Parsed(line.key, Logged(line, _told(row, line)))
@@ -186,23 +192,23 @@ class _Parsed:
 def _told(row: Row, line: DecisionLine) -> Told:
     return replace(
         _person(row, line.decision.options),
-        software=_text(row, "version"),
+        software=optional_text(row, "version"),
         decoding=row.object("decoding").data if row.get("decoding") else {},
         asks=_flag(row, "asks"),
         help=_flag(row, "help"),
         scores={name: _score(row, name) for name in METRICS if name in row.data},
-        offered=_texts(row, "offered"),
+        offered=optional_texts(row, "offered"),
     )
 
 
 def _person(row: Row, options: Mapping[str, str]) -> Told:
-    predicted = None if row.get("prediction_set") is None else _texts(row, "prediction_set")
+    predicted = None if row.get("prediction_set") is None else optional_texts(row, "prediction_set")
     return Told(
         seed=row.whole("seed") if row.get("seed") is not None else 0,
         time=_time(row, "time") or _time(row, "answered_at"),
-        actor="" if _text(row, "actor") == PERSON else _text(row, "actor"),
+        actor="" if optional_text(row, "actor") == PERSON else optional_text(row, "actor"),
         shown_at=_time(row, "shown_at") or None,
-        text=_text(row, "typed_text"),
+        text=optional_text(row, "typed_text"),
         seconds=row.number_or_none("seconds"),
         predicted=None if predicted is None else _in_words(predicted, options),
     )
@@ -222,18 +228,6 @@ def _flag(row: Row, name: str) -> bool | None:
 
 def _score(row: Row, name: str) -> float | None:
     return None if row.get(name) is None else row.number(name)
-
-
-def _text(row: Row, name: str) -> str:
-    return "" if row.get(name) is None else row.text(name, empty=True)
-
-
-def _texts(row: Row, name: str) -> tuple[str, ...]:
-    given = [] if row.get(name) is None else row.list(name)
-    for place, one in enumerate(given):
-        if not isinstance(one, str):
-            raise row.wrong(f"{name}[{place}]", "is not a text")
-    return tuple(given)
 
 
 def _time(row: Row, name: str) -> str:
