@@ -128,6 +128,8 @@ class Writer(Generic[_Asked, _Answer]):
         """
         call = _Call[_Asked, _Answer](asked, samples)
         with self._lock:
+            if self._closed:
+                raise _closed_error()
             self._waiting.append(call)
             if not self._booked:
                 self._thread.submit(self._round)
@@ -144,7 +146,7 @@ class Writer(Generic[_Asked, _Answer]):
             waiting, self._waiting = self._waiting, []
         for call in waiting:
             call.future.cancel()
-        _fail(self._writing(), RuntimeError("the model was closed while it was asked"))
+        _fail(self._writing(), _closed_error())
 
     def _writing(self) -> list[_Call[_Asked, _Answer]]:
         """Whose answers are being written."""
@@ -162,9 +164,12 @@ class Writer(Generic[_Asked, _Answer]):
             _fail(self._writing(), error)
             self._clear()
         with self._lock:
-            self._booked = not self._closed and bool(self._waiting or self._writing())
+            closed = self._closed
+            self._booked = not closed and bool(self._waiting or self._writing())
             if self._booked:
                 self._thread.submit(self._round)
+        if closed:  # whatever was on its way to its place when `close` looked
+            _fail(self._writing(), _closed_error())
 
     def _next(self) -> Iterator[_Call[_Asked, _Answer]]:
         """Those for whom there is room, in their order; one in any case where nothing is being written."""
@@ -273,6 +278,10 @@ def _job(call: _Call[_Asked, _Answer]) -> Job:
     """The job of a call that has begun."""
     assert call.job is not None
     return call.job
+
+
+def _closed_error() -> RuntimeError:
+    return RuntimeError("the model was closed while it was asked")
 
 
 def _fail(calls: Iterable[_Call[_Asked, _Answer]], error: Exception) -> None:

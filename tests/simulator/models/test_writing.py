@@ -1,6 +1,7 @@
 """Answers of models in this process: heads that are shared, several at a time; tiny models made here."""
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import pytest
@@ -276,6 +277,26 @@ async def test_what_is_being_written_when_a_model_is_closed_fails(loaded):
     await model.close()
     found = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(each, BaseException) for each in found)
+
+
+async def test_what_is_being_begun_when_a_model_is_closed_fails(loaded):
+    model = loaded()
+    writer = backend_of(model)._writer
+    desk, begun, closed = writer._desk, threading.Event(), threading.Event()
+
+    def prepare(request):
+        begun.set()
+        closed.wait()
+        return desk.prepare(request)
+
+    writer._desk = replace(desk, prepare=prepare)
+    backend_of(model)._ends = frozenset()
+    call = asyncio.create_task(model.complete(asked(0, max_tokens=300)))
+    await asyncio.to_thread(begun.wait)
+    await model.close()
+    closed.set()
+    (found,) = await asyncio.gather(call, return_exceptions=True)
+    assert isinstance(found, BaseException)
 
 
 async def test_what_goes_wrong_with_one_harms_no_other(loaded):
