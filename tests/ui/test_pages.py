@@ -11,6 +11,7 @@ from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
 from simulator.clarq import graph, provider
 from simulator.runner.lobby import Opponent
+from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import environment
@@ -19,6 +20,7 @@ from ui.render.home import home_page, task_groups
 from ui.render.play import Company, Invitation, Notice, play_page
 from ui.render.result import result_page
 
+ROOMS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")
 SHOWN = {"title", "aria-label", "placeholder", "alt", "label"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}${7*7}</textarea><script>alert(2)</script>"
 
@@ -184,6 +186,7 @@ async def test_every_text_is_used_somewhere() -> None:
         "result.l_note_zh",
         "result.no_reason",
         *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
+        *(f"seat.{seat}" for name in ROOMS for seat in load_room(name).seats),  # of runs, for researchers
     }
     others = ("research.", "study.", "household.", "ambibench.", "ambient.", "ambik.")
     known = {name for name in texts.texts if not name.startswith(others)}

@@ -161,20 +161,19 @@ async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, l
     visit = await play(actions, "annotator")
     await visit.begin()
     draft = draft_of(log[1], visit.episode)
-    at = next(
-        n
-        for n, (one, other) in enumerate(zip(draft.plan, draft.ambiguous_plan, strict=False))
-        if one != other
-    )
-    (step,) = [attrs for _, attrs in Page(visit.html).tags if attrs.get("name") == "step"]
-    assert step["value"] == str(at + 1)
-    alike = replace(draft, ambiguous_plan=draft.plan)
-    (step,) = [
-        attrs
-        for _, attrs in Page(page_of(view("annotate", "annotator", draft=alike))).tags
-        if attrs.get("name") == "step"
-    ]
-    assert step["value"] == ""
+    apart = (one != other for one, other in zip(draft.plan, draft.ambiguous_plan, strict=False))
+    first = next((str(place) for place, differs in enumerate(apart, 1) if differs), "")
+    assert step_of(visit.html) == first
+    parting = replace(draft, plan=("Boil.", "Take the pan."), ambiguous_plan=("Boil.", "Take a pan."))
+    assert step_of(page_of(view("annotate", "annotator", draft=parting))) == "2"
+    alike = replace(parting, ambiguous_plan=parting.plan)
+    assert step_of(page_of(view("annotate", "annotator", draft=alike))) == ""
+
+
+def step_of(html: str) -> str | None:
+    """What the field of the step is filled in with."""
+    (step,) = [attrs for _, attrs in Page(html).tags if attrs.get("name") == "step"]
+    return step["value"]
 
 
 async def test_the_form_is_the_studys_step_of_the_task(actions: Actions) -> None:
