@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,6 +91,6 @@ class UncutTable:
         return made
 
 
-def _needed(widths: Iterator[int] | Sequence[int]) -> int:
+def _needed(widths: Iterable[int]) -> int:
     every = list(widths)
     return sum(every) + _GAP * (len(every) - 1)

@@ -43,7 +43,9 @@ CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from t
 PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
 TogetherOption = Annotated[
     int,
-    typer.Option(min=1, help="answers that a model on this machine writes at a time (12 to 48 are fastest)"),
+    typer.Option(
+        min=1, help="answers that a model on this machine writes at a time; more are faster, as memory allows"
+    ),
 ]
 RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
 
