@@ -25,6 +25,7 @@
       this.apSent = null;
       this.apHinted = "{}";
       this.apAsked = 0;
+      this.apWritten = new Set();
     },
 
     hear: {
@@ -40,6 +41,7 @@
 
     methods: {
       akShowPair() {
+        this.apWritten.clear();
         this.apDraw();
         this.apCheck({ focus: this.apSent === this.number && Boolean(this.one(".st-notices .ab-notice")) });
       },
@@ -47,6 +49,7 @@
       apHeard(field) {
         if (!field.closest("[data-pair]")) return;
         if (field.name === "delete") this.one("[data-delete] [data-missing]").hidden = true;
+        this.apWritten.add(field.dataset.field);
         this.apDraw();
         clearTimeout(this.apTimer);
         this.apTimer = setTimeout(() => this.one("[data-pair]") && this.apCheck(), PAUSE_MS);
@@ -149,7 +152,7 @@
       apTold(field) {
         // Before a type is chosen there is nothing to write them in.
         if (!this.apType() && OF_A_TYPE.includes(field)) return false;
-        if (this.apSent === this.number) return true;
+        if (this.apSent === this.number || this.apWritten.has(field)) return true;
         return this.all(`[data-field=${field}]`).some((one) => (["radio", "checkbox"].includes(one.type) ? one.checked : one.value !== one.defaultValue));
       },
 
