@@ -12,8 +12,8 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.clarq.importer import import_results
-from simulator.clarq.report import report
-from simulator.clarq.report_tables import print_report
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.terminal import print_report
 from simulator.errors import InputError
 
 

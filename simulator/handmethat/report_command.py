@@ -13,8 +13,8 @@ from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
-from simulator.handmethat.report import Report, report
-from simulator.handmethat.report_tables import print_report, report_csv, report_json, report_latex
+from simulator.handmethat.reporting.report import Report, report
+from simulator.handmethat.reporting.terminal import print_report, report_csv, report_json, report_latex
 
 Format = Literal["text", "csv", "latex", "json"]
 

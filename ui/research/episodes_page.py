@@ -13,10 +13,10 @@ from simulator.handmethat.data import BUILTIN
 from simulator.handmethat.goals.describe import activity_title
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import render_utterance
+from simulator.handmethat.reporting.watching import before
 from simulator.handmethat.room import Posed
 from simulator.handmethat.rsa_view import RsaView, rsa_view
 from simulator.handmethat.task import Task
-from simulator.handmethat.watch import before
 from trees import Language
 from ui.handmethat.drawing import draw
 from ui.handmethat.result import bars, narrowings, percent

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.clarq.compare import Comparison
-from simulator.clarq.report import Row, Scored
+from simulator.clarq.reporting.compare import Comparison
+from simulator.clarq.reporting.report import Row, Scored
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.format import DIGITS, number

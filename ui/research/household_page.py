@@ -10,11 +10,11 @@ from logs import LogReader
 from logs.rows import Turn
 from simulator.errors import InputError
 from simulator.handmethat import show
-from simulator.handmethat.report import Scored, score_run, table_rows
+from simulator.handmethat.reporting.report import Scored, score_run, table_rows
+from simulator.handmethat.reporting.watching import details, watch
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import options_of
 from simulator.handmethat.views import LineView
-from simulator.handmethat.watch import details, watch
 from simulator.stats import Interval
 from ui.handmethat.drawing import chip, draw, glyph_of
 from ui.handmethat.play import spoken

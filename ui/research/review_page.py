@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from logs.rows import Judgment
-from simulator.clarq.agreement import (
+from simulator.clarq.reporting.agreement import (
     Agreement,
     Disagreement,
     ErrorRates,

@@ -4,7 +4,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.clarq.importer import import_results
-from simulator.clarq.report import report, score_run
+from simulator.clarq.reporting.report import report, score_run
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.errors import InputError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -138,3 +139,45 @@ def make_task() -> MakeTask:
         )
 
     return make
+
+
+@pytest.fixture
+def kitchen(household: MakeWorld, make_task: MakeTask) -> Task:
+    """A red and a green book-bag … two boxes, lamps on two tables: what is wanted is the lamp on the shelf.
+
+    "Hand me the lamp" fits three lamps; meant is the one on the shelf.
+    """
+    world, state = household(
+        {
+            "box#0": "floor",
+            "box#1": "floor",
+            "package#0": "cabinet",
+            "lamp#0": "table",
+            "lamp#1": "table",
+            "lamp#2": "shelf",
+            "apple#0": "refrigerator",
+            "knife#0": "countertop",
+        },
+        colors={"box#0": "red", "box#1": "green", "package#0": "blue"},
+        sizes={"box#0": "large", "box#1": "small", "package#0": "small"},
+        dusty=["box#0"],
+        frozen=["apple#0"],
+    )
+    meaning = Meaning("bring_me", describe({"type": "lamp", "ontop": "shelf"}))
+    utterance = Meaning("bring_me", describe({"type": "lamp"}))
+    task = make_task(world, state, meaning, utterance=utterance, seed=5)
+    return replace(task, level=2, id="task-bring_me-0-5-2", goal="(and )")
+
+
+LAMP = ["move to shelf", "pick up lamp#2", "move to human", "give lamp#2 to human"]
+WRONG = ["move to table", "pick up lamp#0", "move to human", "give lamp#0 to human"]
+
+
+@pytest.fixture(scope="session")
+def lamp() -> list[str]:
+    return list(LAMP)
+
+
+@pytest.fixture(scope="session")
+def wrong() -> list[str]:
+    return list(WRONG)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.reporting.watching import before
 from simulator.handmethat.room import Posed
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import CommandView, PlaceView, ThingView
-from simulator.handmethat.watch import before
 from ui.handmethat.drawing import PLACES, Chip, Pile, chip, draw, glyph_of
 
 

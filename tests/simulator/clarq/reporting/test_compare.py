@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.clarq.compare import compare, pairs
 from simulator.clarq.importer import import_results
-from simulator.clarq.report import score_run
+from simulator.clarq.reporting.compare import compare, pairs
+from simulator.clarq.reporting.report import score_run
 from simulator.stats import mcnemar, paired_bootstrap
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")

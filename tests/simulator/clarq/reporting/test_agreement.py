@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from logs.rows import Judgment, Turn
-from simulator.clarq.agreement import (
+from simulator.clarq.reporting.agreement import (
     agreement,
     cluster_kappa,
     error_rates,
     reviewers,
     success_agreement,
 )
-from simulator.clarq.report import score_run
+from simulator.clarq.reporting.report import score_run
 from simulator.clarq.review import DONE, PROVIDER_ERROR, REVIEW_SUCCESS, SEEKER_FAILURE
 from simulator.clarq.score import SUCCESS
 from simulator.stats import cohen_kappa, wilson
