@@ -31,7 +31,8 @@ class RunSummary:
     Attributes:
         who: sits in the seat.
         part: what was played; the run's name where its configuration does not say.
-        statuses: episodes by how they ended.
+        statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
+            nowhere else.
         failures: why episodes failed, and how many did.
         metrics: metric -> its mean over labels (of free text over episodes), with a percentile bootstrap
             interval from resampling whole episodes; `n` counts these.
@@ -55,8 +56,8 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         NotInLog: if there is no such run.
     """
     config = required_run(reader, run_id, BENCHMARK).config
-    counting = frozenset(episodes := counting_episodes(reader, run_id))
-    statuses, failures = endings_of(reader, run_id, episodes)
+    counting = frozenset(counting_episodes(reader, run_id))
+    statuses, failures = endings_of(reader, run_id)
     values: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run_id):
         if score.value is not None and score.episode_id in counting:
@@ -156,7 +157,7 @@ def _cell(found: Interval | None, *, interval: bool) -> str:
 
 
 def _print_rest(console: Console, summary: RunSummary) -> None:
-    print_not_scored(console, summary.run, summary.failures)
+    print_not_scored(console, summary.run, summary.statuses, summary.failures)
     if not summary.metrics and summary.statuses.get("completed"):
         console.print(f"{summary.run}: {summary.statuses['completed']} answers are to be sorted by people.")
     print_usage(console, summary.usage)

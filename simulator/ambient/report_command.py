@@ -32,6 +32,7 @@ from simulator.ambient.reporting.terminal import (
 )
 from simulator.errors import InputError
 from simulator.figures import Figure, save, save_venn
+from simulator.runner.telling import print_endings
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
@@ -118,6 +119,9 @@ def _drawn(
 
 
 def _print(console: Console, found: Report) -> None:
+    if found.runs:
+        print_endings(console, found.runs, found.statuses, found.failures)
+        console.print()
     for table in found.tables.values():
         console.print(table.to_text())
         console.print()
@@ -135,7 +139,9 @@ def _print(console: Console, found: Report) -> None:
 
 
 def _plain(found: Report) -> dict[str, object]:
+    endings = {"statuses": dict(found.statuses), "failures": dict(found.failures)} if found.runs else {}
     return {
+        **endings,
         **sections_json(found.sections),
         "flow": {
             run: {name: getattr(flow, name) for name in flow.__slots__} for run, flow in found.flows.items()

@@ -36,7 +36,7 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.ambient.true_false import true_false_measures
-from simulator.runner.logged import counting_episodes, endings_of
+from simulator.runner.logged import endings_of
 from simulator.runner.telling import print_not_scored, print_usage
 from simulator.stats import Interval
 
@@ -50,7 +50,8 @@ class RunSummary:
 
     Attributes:
         who: sits in the seat.
-        statuses: episodes by how they ended.
+        statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
+            nowhere else.
         failures: why episodes failed or were aborted, and how many did.
         measures: task -> measure -> its value with its interval and n; None where it is undefined.
         counted: task -> what a measure's reader has to know: rows, and how many are null or empty.
@@ -74,7 +75,7 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         NotInLog: if there is no such run.
     """
     played = played_of(reader, [run_id])
-    statuses, failures = endings_of(reader, run_id, counting_episodes(reader, run_id))
+    statuses, failures = endings_of(reader, run_id)
     tasks = dict.fromkeys(one.item.task for one in played)
     found = {task: _MEASURES[task](reader, run_id) for task in tasks}
     seats = reader.run(run_id).config.get("seats", {})
@@ -193,7 +194,7 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
     for task in dict.fromkeys(task for one in summaries for task in one.measures):
         console.print(_table(task, [one for one in summaries if task in one.measures]))
     for one in summaries:
-        print_not_scored(console, one.run, one.failures)
+        print_not_scored(console, one.run, one.statuses, one.failures)
         print_usage(console, one.usage)
 
 

@@ -43,6 +43,7 @@ from simulator.ambik.reporting.switches import (
 from simulator.ambik.reporting.task_sheets import task_sheets
 from simulator.errors import InputError
 from simulator.figures import save
+from simulator.runner.telling import print_endings
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
@@ -129,7 +130,8 @@ def report_ambik(
     scored = found.scored
     if as_json:
         faults = {"faults": [fault_text(one) for one in scored.faults], "unreadable": scored.unreadable}
-        typer.echo(json_text({**sections_json(found.sections), **faults}))
+        endings = {"statuses": found.statuses, "failures": found.failures} if found.runs else {}
+        typer.echo(json_text({**endings, **sections_json(found.sections), **faults}))
     else:
         _print(found, sheets)
     tell_problems(scored.faults, scored.unreadable, scored.passed_over, written)
@@ -139,6 +141,9 @@ def report_ambik(
 
 def _print(found: Report, sheets: str) -> None:
     console = Console()
+    if found.runs:
+        print_endings(console, found.runs, found.statuses, found.failures)
+        console.print()
     for section in found.sections:
         print_section(console, section)
     if sheets:

@@ -33,7 +33,7 @@ from simulator.ambik.trial_log import (
     options_of,
     played_of,
 )
-from simulator.runner.logged import counting_episodes, endings_of, required_run
+from simulator.runner.logged import endings_of, required_run
 from simulator.runner.telling import print_not_scored, print_usage
 from simulator.stats import Interval, cluster_bootstrap, wilson
 
@@ -63,7 +63,8 @@ class RunSummary:
     Attributes:
         who: sits in the robot's seat, or the annotator's.
         method: what it plays, in words; empty where it plays none.
-        statuses: episodes by how they ended.
+        statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
+            nowhere else.
         failures: why episodes failed or were aborted, and how many did.
         measures: of the first decisions; None while a method is being calibrated, and of annotators.
         exchange: shares before and after what was answered; empty where nobody answers.
@@ -93,7 +94,7 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     """
     run = required_run(reader, run_id, BENCHMARK)
     options = options_of(reader, run_id)
-    statuses, failures = endings_of(reader, run_id, counting_episodes(reader, run_id))
+    statuses, failures = endings_of(reader, run_id)
     seats = run.config.get("seats", {})
     played = played_of(reader, [run_id])
     outcomes = outcomes_of(first_decisions(played), options)
@@ -180,7 +181,7 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
                 console.print(f"  {line}", highlight=False)
         elif one.forms:
             console.print(f"{title}: {one.forms} forms")
-        print_not_scored(console, one.run, one.failures)
+        print_not_scored(console, one.run, one.statuses, one.failures)
         print_usage(console, one.usage)
 
 

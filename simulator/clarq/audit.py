@@ -115,7 +115,7 @@ def audit_provider(
     log: LogOption = None,
 ) -> None:
     """Compare a provider's decisions with those in published results or in a run."""
-    dialogues = load_dialogues(sources, log or default_path())
+    dialogues, erased = load_dialogues(sources, log or default_path())
     options = ModelOptions(
         base_url=base_url,
         cache_path=home() / "cache.sqlite",
@@ -127,9 +127,9 @@ def audit_provider(
     )
     console = Console()
     if as_json:
-        console.print_json(data=audit_json(report, replayed))
+        console.print_json(data=audit_json(report, replayed, erased))
     else:
-        print_audit(console, report, replayed, show=show)
+        print_audit(console, report, replayed, show=show, erased=erased)
 
 
 async def _audit_named(

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from simulator.runner.logged import ERASED
 from simulator.stats import Interval
 
 
@@ -119,24 +120,29 @@ class ReplayRow:
     difference: Interval
 
 
-def audit_json(report: AuditReport, replayed: Sequence[ReplayRow]) -> dict[str, Any]:
-    """Everything as plain JSON, every decision included."""
+def audit_json(report: AuditReport, replayed: Sequence[ReplayRow], erased: int = 0) -> dict[str, Any]:
+    """Everything as plain JSON, every decision included, and how many dialogues were erased."""
     return {
         "provider": report.provider,
         "multi": report.multi,
         "by_language": [_plain(row) for row in report.by_language],
         "by_type": [_plain(row) for row in report.by_type],
         "replay": [_plain(row) for row in replayed],
+        ERASED: erased,
         "turns": [asdict(turn) | {"agrees": turn.agrees} for turn in report.turns],
     }
 
 
 def print_audit(
-    console: Console, report: AuditReport, replayed: Sequence[ReplayRow], *, show: int = 0
+    console: Console, report: AuditReport, replayed: Sequence[ReplayRow], *, show: int = 0, erased: int = 0
 ) -> None:
-    """Tables by language and type, the replay, and the first `show` disagreements."""
+    """Tables by language and type, the replay, and the first `show` disagreements.
+
+    Dialogues of people who have withdrawn are in none of them; it is said how many are `erased`.
+    """
     kind = "multi-info" if report.multi else "single-info"
-    console.print(f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions")
+    left = f", {erased} {ERASED}" if erased else ""
+    console.print(f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions{left}")
     console.print(_agreement_table("by language, 95 % intervals over task types", report.by_language))
     console.print(_agreement_table("by task type", report.by_type, intervals=False))
     if replayed:

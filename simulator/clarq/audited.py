@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from logs import LogReader
 from logs.query import Played
@@ -12,6 +13,7 @@ from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER
 from simulator.clarq.results import PublishedDialogue, load_results, provider_steps
 from simulator.errors import InputError
+from simulator.runner.logged import erased_episodes
 from simulator.seats import Line
 from trees import OPENING, Frontier, Task
 
@@ -74,14 +76,30 @@ def from_played(task: Task, played: Played) -> AuditDialogue:
     return AuditDialogue(id=played.episode.id, task=task, lines=lines, turns=tuple(turns))
 
 
-def load_dialogues(sources: Sequence[str], log: Path) -> tuple[AuditDialogue, ...]:
+class Loaded(NamedTuple):
+    """What sources hold.
+
+    Attributes:
+        dialogues: to audit.
+        erased: how many were left out, for people of theirs have withdrawn: without their words a provider
+            would decide on something else.
+    """
+
+    dialogues: tuple[AuditDialogue, ...]
+    erased: int = 0
+
+
+def load_dialogues(sources: Sequence[str], log: Path) -> Loaded:
     """Dialogues from results files and from runs in the log, by path and by name.
+
+    Those of people who have withdrawn are left out, and counted.
 
     Raises:
         InputError: if a file is not of the published form.
         LogError: if there is no such run.
     """
     found: list[AuditDialogue] = []
+    erased = 0
     for source in sources:
         if Path(source).is_file():
             found.extend(map(from_published, load_results(source)))
@@ -91,7 +109,11 @@ def load_dialogues(sources: Sequence[str], log: Path) -> tuple[AuditDialogue, ..
         with LogReader(log) as reader:
             reader.run(source)
             tasks = {item.hash: task_from_json(item.data) for item in reader.items(source)}
+            gone = erased_episodes(reader, source)
             found.extend(
-                from_played(tasks[played.episode.item_hash], played) for played in reader.turns_of_run(source)
+                from_played(tasks[played.episode.item_hash], played)
+                for played in reader.turns_of_run(source)
+                if played.episode.id not in gone
             )
-    return tuple(found)
+            erased += len(gone)
+    return Loaded(tuple(found), erased)

@@ -37,6 +37,20 @@ class Endings(NamedTuple):
     failures: Mapping[str, int]
 
 
+class NotCounting(NamedTuple):
+    """How many episodes of a run are in no number.
+
+    Attributes:
+        open: that have not ended, or are still to be begun.
+        failed: that were aborted, or failed for good.
+        erased: of people who have withdrawn.
+    """
+
+    open: int
+    failed: int
+    erased: int
+
+
 def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
     """A run of a benchmark.
 
@@ -89,13 +103,30 @@ def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
     return frozenset(played.episode.id for played in reader.turns_of_run(run_id) if took_part(gone, played))
 
 
-def endings_of(reader: LogReader, run_id: str, episodes: Iterable[str]) -> Endings:
-    """How some episodes of a run ended: statuses by name, and why episodes failed or were aborted."""
+def endings_of(reader: LogReader, run_id: str) -> Endings:
+    """How the ended episodes of a run ended: statuses by name, and why episodes failed or were aborted.
+
+    Those of people who have withdrawn are ``erased``, however they ended.
+    """
     every = reader.endings(run_id)
-    found = [every[id] for id in episodes if id in every]
+    found = [every[id] for id in counting_episodes(reader, run_id) if id in every]
+    statuses = Counter[str](one.status for one in found)
+    if erased := len(erased_episodes(reader, run_id)):
+        statuses[ERASED] = erased
     return Endings(
-        dict(sorted(Counter(one.status for one in found).items())),
+        dict(sorted(statuses.items())),
         dict(Counter(one.message for one in found if one.status in ("failed", "aborted"))),
+    )
+
+
+def not_counting(reader: LogReader, run_id: str) -> NotCounting:
+    """How many episodes of a run are in no number."""
+    statuses = endings_of_runs(reader, [run_id]).statuses
+    begun, planned = sum(statuses.values()), reader.progress(run_id).planned or 0
+    return NotCounting(
+        open=statuses.get("open", 0) + max(planned - begun, 0),
+        failed=statuses.get("aborted", 0) + statuses.get("failed", 0),
+        erased=statuses.get(ERASED, 0),
     )
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from logs import LogReader, ModelUsage
+from simulator.runner.logged import ERASED
 
 AGAIN: Final = "What failed is not scored; the same command plays it again."
 
@@ -43,8 +44,12 @@ def print_endings(
         console.print(AGAIN)
 
 
-def print_not_scored(console: Console, run: str, failures: Mapping[str, int]) -> None:
-    """Why episodes of a run have no scores, a line for each reason."""
+def print_not_scored(
+    console: Console, run: str, statuses: Mapping[str, int], failures: Mapping[str, int]
+) -> None:
+    """How many episodes of a run were erased, and why others have no scores, a line for each reason."""
+    if erased := statuses.get(ERASED):
+        console.print(f"{run}: {erased} {ERASED}", highlight=False)
     for reason, count in failures.items():
         console.print(Text.assemble((f"{run}: {count} not scored: ", "red"), reason))
 

@@ -18,6 +18,7 @@ from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.rows import item_from_row
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import crowd_records
+from simulator.runner.logged import ERASED, endings_of
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_episode import episode_shown
 from ui.research.ambient_measures import parts
@@ -132,6 +133,7 @@ def ambient_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
         tab="scores",
         people=people,
         parts=found,
+        erased=endings_of(kept.reader, card.run.id).statuses.get(ERASED, 0),
         consolidate="annotate" in tasks,
         claims="claim" in tasks,
     )

@@ -17,7 +17,7 @@ from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.summary import exchange_measures
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges
-from simulator.runner.logged import counting_episodes, endings_of
+from simulator.runner.logged import endings_of
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research import ambik_plots as plots
@@ -94,7 +94,7 @@ def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid)
         warnings=[in_words(t, one) for one in report.warnings] if report else (),
         statement=in_words(t, report.statement) if report else "",
         exchange=_exchange(kept.reader, run, read),
-        statuses=endings_of(kept.reader, run, counting_episodes(kept.reader, run)).statuses,
+        statuses=endings_of(kept.reader, run).statuses,
     )
 
 

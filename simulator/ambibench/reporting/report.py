@@ -35,7 +35,8 @@ class Report:
         trials: every answer, scored.
         results: the same as columns.
         agreements: of every two raters of outputs.
-        statuses: how many episodes ended how; ``open`` for those that have not.
+        statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
+            people who have withdrawn, which count nowhere else.
         failures: why episodes failed -> how many did, the most frequent first.
     """
 

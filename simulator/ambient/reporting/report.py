@@ -21,6 +21,7 @@ from simulator.ambient.reporting.scoring import Scored, Settings, named_apart, s
 from simulator.ambient.reporting.tables import Wide, crowd_table, table_4, table_9, table_10
 from simulator.errors import InputError
 from simulator.figures import Figure, Table, Venn
+from simulator.runner.logged import Endings, endings_of_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,10 @@ class Report:
         flows: how far the examples of linguists' runs came, by run.
         played: the runs with what was answered.
         scored: what is wrong with the files.
+        runs: their names.
+        statuses: how many of their episodes ended how; ``open`` for those that have not, ``erased`` for those
+            of people who have withdrawn, which count nowhere else.
+        failures: why episodes failed -> how many did, the most frequent first.
     """
 
     sections: tuple[Section, ...]
@@ -46,6 +51,9 @@ class Report:
     flows: Mapping[str, Flow]
     played: tuple[Played, ...]
     scored: Scored = field(default_factory=Scored)
+    runs: tuple[str, ...] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def report(
@@ -83,6 +91,8 @@ def report(
     if shares:
         tables["table_9"] = table_9({kind: shares[kind] for kind in CATEGORIES if kind in shares})
     figure = templates_figure(found)
+    names = tuple(dict.fromkeys(runs))
+    endings = Endings({}, {}) if reader is None else endings_of_runs(reader, names)
     return Report(
         sections=found,
         tables=tables,
@@ -92,6 +102,9 @@ def report(
         flows={} if reader is None else _flows(reader, of_runs.played),
         played=tuple(of_runs.played),
         scored=scored,
+        runs=names,
+        statuses=endings.statuses,
+        failures=endings.failures,
     )
 
 

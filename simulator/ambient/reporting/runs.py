@@ -36,7 +36,7 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.errors import InputError
-from simulator.runner.logged import required_run
+from simulator.runner.logged import not_counting, required_run
 
 PERSON: Final = "person"
 Records = tuple[Any, ...]
@@ -52,7 +52,7 @@ class Played:
         name: who did it: the model, ``people``, or the run where a file of several people was imported.
         records: what was answered.
         open: episodes that have not ended, or that are still to be begun.
-        failed: episodes that were aborted, or failed for good.
+        failed: episodes that were aborted, or failed for good; of nobody who was erased.
     """
 
     run: Run
@@ -113,17 +113,15 @@ def played_of(reader: LogReader, run_id: str) -> list[Played]:
     """
     run = required_run(reader, run_id, BENCHMARK)
     tasks = dict.fromkeys(item_from_row(row).task for row in reader.items(run_id))
-    progress = reader.progress(run_id)
-    ended, failed = progress.completed + progress.truncated, progress.aborted + progress.failed
-    still = max((progress.planned or 0) - ended - failed, progress.running)
+    left_out = not_counting(reader, run_id)
     made = [
         Played(
             run=run,
             task=task,
             name=_who(reader, run, task),
             records=records,
-            open=still,
-            failed=failed,
+            open=left_out.open,
+            failed=left_out.failed,
         )
         for task in tasks
         if (records := _records(reader, run_id, task))

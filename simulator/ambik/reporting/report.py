@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from simulator.ambik.reporting.sources import Found, from_runs
 from simulator.ambik.reporting.switches import NONE, Switches
 from simulator.ambik.reporting.tables import PAPER_TABLES
 from simulator.figures import Cell, Column, Table
+from simulator.runner.logged import Endings, endings_of_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +28,18 @@ class Report:
         sections: in the order in which they are told.
         results: what the tables are of.
         scored: what is wrong with the files.
+        runs: their names.
+        statuses: how many of their episodes ended how; ``open`` for those that have not, ``erased`` for those
+            of people who have withdrawn, which count nowhere else.
+        failures: why episodes failed -> how many did, the most frequent first.
     """
 
     sections: tuple[Section, ...]
     results: tuple[Result, ...] = ()
     scored: Scored = field(default_factory=Scored)
+    runs: tuple[str, ...] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def report(
@@ -71,7 +79,16 @@ def report(
         sections += [one for one in (people_section(results),) if one is not None]
     agreement = agreement_section(of_runs.forms)
     sections += [] if agreement is None else [agreement]
-    return Report(sections=tuple(sections), results=results, scored=scored)
+    names = tuple(dict.fromkeys(runs))
+    endings = Endings({}, {}) if reader is None else endings_of_runs(reader, names)
+    return Report(
+        sections=tuple(sections),
+        results=results,
+        scored=scored,
+        runs=names,
+        statuses=endings.statuses,
+        failures=endings.failures,
+    )
 
 
 def _overview(results: Sequence[Result], remarks: Sequence[str]) -> list[Section]:

@@ -16,7 +16,7 @@ from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decisions, exchanges, forms, options_of
 from simulator.errors import InputError
-from simulator.runner.logged import required_run
+from simulator.runner.logged import not_counting, required_run
 
 Key = tuple[str, str, str, str]
 
@@ -89,9 +89,7 @@ def _of_run(
 
 
 def _unfinished(reader: LogReader, run: str) -> list[str]:
-    progress = reader.progress(run)
-    ended, failed = progress.completed + progress.truncated, progress.aborted + progress.failed
-    still = max((progress.planned or 0) - ended - failed, progress.running)
+    still, failed, _ = not_counting(reader, run)
     told = [f"{run}: {still} episodes have not ended and are not in these numbers"] if still else []
     return [*told, *([f"{run}: {failed} episodes were aborted or failed and do not count"] if failed else [])]
 

@@ -1,5 +1,6 @@
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
-from logs import LogWriter
+from logs import LogReader, LogWriter, erase_participant
+from logs.rows import Participant
 from simulator.clarq.audit import audit, audit_provider, replay_success
 from simulator.clarq.audit_report import Compared, print_audit
 from simulator.clarq.audited import AuditDialogue, AuditTurn, from_published, load_dialogues
@@ -168,11 +170,32 @@ def test_a_file_and_the_run_imported_from_it_are_the_same(results, tmp_path):
     log = tmp_path / "log.db"
     with LogWriter(log, durable=False) as writer:
         import_results(results, writer, "published")
-    (from_file,) = load_dialogues([str(results)], log)
-    (from_log,) = load_dialogues(["published"], log)
+    ((from_file,), _) = load_dialogues([str(results)], log)
+    ((from_log,), erased) = load_dialogues(["published"], log)
+    assert erased == 0
     assert from_file.complete and from_log.complete
     assert from_log.turns == from_file.turns
     assert from_log.lines == from_file.lines
+
+
+def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
+    log = tmp_path / "log.db"
+    with LogWriter(log, durable=False) as writer:
+        import_results(results, writer, "published")
+        with LogReader(log) as reader:
+            (whole,) = reader.episodes("published")
+            turns = reader.turns(whole.id)
+        writer.put(Participant(id="gone"))
+        writer.put(replace(whole, id="taken-back", repeat=1, participant_id="gone"))
+        for turn in turns:
+            writer.put(replace(turn, episode_id="taken-back", key=None))
+    assert len(load_dialogues(["published"], log).dialogues) == 2
+    erase_participant(log, "gone")
+    (kept,), erased = load_dialogues(["published"], log)
+    assert (kept.id, erased) == (whole.id, 1)
+    printed = run("published", "--log", log)
+    assert "2 decisions, 1 erased" in printed.output
+    assert json.loads(run("published", "--json", "--log", log).output)["erased"] == 1
 
 
 def test_a_source_that_is_nothing(tmp_path):

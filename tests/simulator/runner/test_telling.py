@@ -26,8 +26,14 @@ def test_the_head_of_a_report(console):
 
 
 def test_reasons_are_told_as_they_are(console):
-    print_not_scored(console, "r", {"[red]": 1, "no move": 3})
+    print_not_scored(console, "r", {"completed": 2, "failed": 4}, {"[red]": 1, "no move": 3})
     assert console.export_text() == "r: 1 not scored: [red]\nr: 3 not scored: no move\n"
+
+
+def test_who_withdrew_is_told_in_a_word(console):
+    print_not_scored(console, "r", {"completed": 2, "erased": 3}, {})
+    print_endings(console, ["r"], {"completed": 2, "erased": 3}, {})
+    assert console.export_text() == "r: 3 erased\n\nr  2 completed, 3 erased\n"
 
 
 def test_what_has_no_price_is_not_told_to_cost_nothing(console):

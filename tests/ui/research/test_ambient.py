@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from markup import checked, words
 from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, erase_participant
 from simulator.ambient.consolidation import Flow
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
@@ -131,6 +133,21 @@ def test_a_run_is_read_again_only_when_it_has_changed(log: Calls) -> None:
         assert kept.once("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
     kept.once("x", "nli", lambda: made.append(1))
     assert len(made) == 2
+
+
+def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with sqlite3.connect(log.desk.reader.path) as whole, sqlite3.connect(path) as copy:
+        whole.backup(copy)
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        people = {one.participant_id for one in reader.episodes(CROWD, latest=True)}
+        gone = sorted(one for one in people if one is not None)[0]
+        theirs = reader.episodes(CROWD, participant_id=gone)
+        erase_participant(path, gone)
+        for language, told in (("en", "withdrawn, not counted"), ("zh", "已退出，不计入")):
+            assert f"{len(theirs)} {told}" in words(
+                page(Calls(Desk(reader), writer), f"run={CROWD}", language=language)
+            )
 
 
 # ---- data

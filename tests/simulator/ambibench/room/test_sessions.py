@@ -7,13 +7,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
+from simulator.ambibench.reporting.report import print_report, report
 from simulator.ambibench.reporting.trial_log import trials_of_runs
 from simulator.ambibench.sessions import AmbiBenchSessions
-from simulator.ambibench.summary import score_run, summarise
+from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
@@ -311,7 +313,12 @@ async def test_who_has_withdrawn_does_not_count(server):
     first = server.reader.episodes(f"study-{BRACKET}")[0].id
     await server.sessions.withdraw(first)
     found = summarise(server.reader, f"study-{BRACKET}")
-    assert found.statuses == {"completed": 1}
+    assert found.statuses == summary_json(found)["statuses"] == {"completed": 1, "erased": 1}
+    console = Console(record=True, width=100, quiet=False)
+    print_summaries(console, [found])
+    assert f"study-{BRACKET}: 1 erased" in console.export_text()
+    print_report(console, report(server.reader, [f"study-{BRACKET}"]))
+    assert "1 completed, 1 erased" in console.export_text()
     assert (found.metrics["accuracy"].value, found.metrics["accuracy"].n) == (stays, 1)
     assert {row.episode_id for row in score_run(server.reader, f"study-{BRACKET}")} == {episode}
     (trial,) = trials_of_runs(server.reader, [f"study-{BRACKET}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from ambient_rows import (
     statements,
 )
 
-from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Run, Turn
+from logs import LogReader, LogWriter, erase_participant
+from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambient.consolidation import Flow
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.kinds import kind_of
@@ -228,6 +229,23 @@ def test_what_ended_otherwise_is_said(log: Path, call: Call) -> None:
     continued(log)
     told = " ".join(call("report", "walk", "--log", log).stdout.split())
     assert "1 episodes of the run have not ended and are not in these numbers" in told
+
+
+def test_who_has_withdrawn_is_told_at_the_head(tmp_path: Path, log: Path, call: Call) -> None:
+    continued(log)
+    with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
+        (kept,) = reader.episodes("walk")
+        writer.put(Participant(id="gone"))
+        taken_back = replace(kept, id="back", repeat=1, participant_id="gone")
+        writer.put(taken_back)
+        writer.put(Ending(episode_id="back", status="aborted", message="The participant withdrew.")).result()
+        erase_participant(log, "gone")
+    told = " ".join(call("report", "walk", "--log", log).stdout.split())
+    assert told.startswith("walk 1 completed, 1 erased")
+    assert "aborted" not in told
+    assert "have not ended" not in told
+    found = json.loads(call("report", "walk", "--json", "--log", log).stdout)
+    assert (found["statuses"], found["failures"]) == ({"completed": 1, "erased": 1}, {})
 
 
 def test_exported_runs_are_files_that_score_the_same(tmp_path: Path, log: Path, call: Call) -> None:

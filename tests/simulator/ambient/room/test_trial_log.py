@@ -6,6 +6,7 @@ import json
 from random import Random
 
 import pytest
+from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
@@ -17,7 +18,7 @@ from simulator.ambient.files.crowd import read_crowd, write_crowd
 from simulator.ambient.files.linguists import read_linguists, write_linguists
 from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.sessions import AmbientSessions
-from simulator.ambient.summary import summarise
+from simulator.ambient.summary import print_summaries, summarise, summary_json
 from simulator.ambient.trial_log import (
     crowd_records,
     form_lines,
@@ -150,7 +151,8 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     measures = crowd_measures(records)
     assert summary.measures["crowd"]["kappa, disambiguated"] == measures.kappa_disambiguated
     assert summary.counted["crowd"] == {"items": 3}
-    assert summary.statuses == {"aborted": 3, "completed": 3 * WORKERS}
+    # Who refuses is erased, as who withdraws is.
+    assert summary.statuses == {"aborted": 3, "completed": 3 * WORKERS, "erased": 6}
     # Somebody withdraws afterwards: nothing of theirs is left in any record.
     first = next(one for one in played_of(made.reader, [made.study.run_id]))
     before = sum(len(record.original) for record in records)
@@ -160,6 +162,11 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
         if one.episode.participant_id == first.episode.participant_id
     ]
     await made.sessions.withdraw(first.episode.id)
+    statuses = {"aborted": 3, "completed": 3 * WORKERS - len(mine), "erased": 6 + len(mine)}
+    summary = summarise(made.reader, made.study.run_id)
+    assert summary.statuses == summary_json(summary)["statuses"] == statuses
+    print_summaries(console := Console(record=True, width=100, quiet=False), [summary])
+    assert f"{made.study.run_id}: {6 + len(mine)} erased" in console.export_text()
     after = crowd_records(made.reader, [made.study.run_id])
     assert sum(len(record.original) for record in after) == before - len(mine)
     assert not [

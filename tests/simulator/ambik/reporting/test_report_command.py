@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
+from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from logs import LogReader
+from logs import LogReader, LogWriter, erase_participant
+from logs.rows import Ending, Participant
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import results_of
@@ -15,6 +19,7 @@ from simulator.ambik.reporting.sources import from_runs
 from simulator.ambik.reporting.switches import Switches
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
+from simulator.ambik.summary import print_summaries, summarise, summary_json
 from simulator.ambik.trial_log import decisions
 from simulator.errors import InputError
 
@@ -185,7 +190,7 @@ def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     said = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
     again = json.loads(call("score", file, "--json").stdout)
     first = json.loads(said.stdout)
-    assert first.keys() == again.keys()
+    assert first.keys() == {"statuses", "failures"} | again.keys()
     for kind in ("table_3", "table_6", "table_7", "table_8", "table_9", "ssc", "asking", "exchange"):
         assert first[kind]["results"] == again[kind]["results"], kind
     narrow = json.loads(call("score", file, "--target-success", "0.6", "--json").stdout)
@@ -262,6 +267,28 @@ def test_the_paper_stands_beside_where_the_data_are_the_published_ones(reader):
     assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables["chr"].rows) == 6
     assert sum(str(row[1]).startswith("paper") for row in made["table_7"].tables[""].rows) == 4
     assert "must not be used" in " ".join(made["table_6"].remarks)
+
+
+def test_who_has_withdrawn_is_told_at_the_head(call, log, tmp_path):
+    path = tmp_path / "log.sqlite"
+    with sqlite3.connect(log) as whole, sqlite3.connect(path) as copy:
+        whole.backup(copy)
+    with LogReader(path) as reader, LogWriter(path, durable=False) as writer:
+        kept = reader.episodes("kitchen")
+        writer.put(Participant(id="gone"))
+        writer.put(replace(kept[0], id="back", repeat=1, participant_id="gone"))
+        writer.put(Ending(episode_id="back", status="aborted", message="The participant withdrew.")).result()
+        erase_participant(path, "gone")
+        found = summarise(reader, "kitchen")
+    statuses = {"completed": len(kept), "erased": 1}
+    assert found.statuses == summary_json(found)["statuses"] == statuses
+    print_summaries(console := Console(record=True, width=100, quiet=False), [found])
+    assert "kitchen: 1 erased" in console.export_text()
+    told = call("report", "kitchen", "--log", path).stdout
+    assert told.startswith(f"\nkitchen  {len(kept)} completed, 1 erased\n")
+    assert "were aborted or failed" not in told
+    plain = json.loads(call("report", "kitchen", "--log", path, "--json").stdout)
+    assert (plain["statuses"], plain["failures"]) == (statuses, {})
 
 
 def test_what_is_no_run_is_refused(call, log):
