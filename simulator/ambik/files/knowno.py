@@ -7,7 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import Record, read_key, read_list, read_table, spelled
+from simulator.ambik.files.table import (
+    Record,
+    header_of,
+    of_today,
+    read_key,
+    read_list,
+    read_table,
+    spelled,
+)
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.terms import Part
@@ -24,13 +32,14 @@ NEEDED: Final = (
     *("id", "environment_full", "task", "intent_object", "intent_location"),
     *("environment_short", "ambiguity_type"),
 )
+_KNOWN: Final = (*NEEDED, "user_intent")
 # What published files are called by the random split into 100 and 200; nothing in them tells it.
 _PARTS: Final[tuple[tuple[str, Part], ...]] = (("calib", "calibration"), ("test", "test"))
 
 
 def is_knowno(header: Iterable[str]) -> bool:
     """Whether columns are those of a file of scenarios."""
-    return {"task", "intent_object", "intent_location"} <= set(header)
+    return {"task", "intent_object", "intent_location"} <= set(of_today(header, _KNOWN).values())
 
 
 def read_knowno(path: str | Path) -> Read[Scenario]:
@@ -41,7 +50,7 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
     Raises:
         InputError: if the file cannot be read at all, or lacks a column.
     """
-    table = read_table(path)
+    table = read_table(path, of_today(header_of(path), _KNOWN))
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         raise InputError(

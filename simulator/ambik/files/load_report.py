@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simulator.ambik.files.oddities import row_oddities
-from simulator.ambik.files.pairs import COLUMNS, PairsFile
+from simulator.ambik.files.pairs import COLUMNS, OLD_NAMES, PairsFile
 from simulator.ambik.files.table import Record, clean, says_nothing
 from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, seen
 from simulator.ambik.pairs import Pair
@@ -18,6 +18,7 @@ TITLES_OF: Final[Mapping[str, str]] = {
     "version": "versions mixed",
     "no_ids": "no column of ids",
     "no_column": "columns that are not there",
+    "column_form": "columns in another spelling",
     "empty": "empty cells",
     "word_for_empty": "cells with a word for an empty one (nan, None, …), read as empty",
     "type_form": "types in another spelling",
@@ -154,6 +155,10 @@ def _of_file(file: PairsFile) -> Iterator[Fault]:
     absent = [name for name in COLUMNS if name not in (*file.table.columns, *_MAY_BE_ABSENT)]
     if absent:
         yield Fault(file.table.path, "", 1, "no_column", f"no column {', '.join(absent)}", "warning")
+    for name, written in file.table.renamed.items():
+        if written not in OLD_NAMES:
+            message = f"{written}: this column is read as {name}"
+            yield Fault(file.table.path, "", 1, "column_form", message, "warning")
 
 
 def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:

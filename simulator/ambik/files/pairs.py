@@ -14,6 +14,8 @@ from typing import Final
 from simulator.ambik.files.table import (
     Record,
     Table,
+    header_of,
+    of_today,
     read_key,
     read_list,
     read_table,
@@ -83,13 +85,13 @@ class PairsFile:
 
 def is_pairs(header: Iterable[str]) -> bool:
     """Whether columns are those of a file of pairs."""
-    names = {OLD_NAMES.get(name, name) for name in header}
+    names = set(of_today(header, COLUMNS, OLD_NAMES).values())
     return {"ambiguous_task", "ambiguity_type"} <= names or {"ambiguous_task", "unambiguous_direct"} <= names
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
     """Whether columns are at least some of those that no other file has."""
-    return any(OLD_NAMES.get(name, name) in _OWN for name in header)
+    return any(name in _OWN for name in of_today(header, COLUMNS, OLD_NAMES).values())
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:
@@ -100,7 +102,7 @@ def read_pairs_file(path: str | Path) -> PairsFile:
     Raises:
         InputError: if the file cannot be read at all, or lacks a column that is needed.
     """
-    table = read_table(path, OLD_NAMES)
+    table = read_table(path, of_today(header_of(path), COLUMNS, OLD_NAMES))
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         raise InputError(

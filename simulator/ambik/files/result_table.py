@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import header_of, read_table, spelled
+from simulator.ambik.files.table import header_of, of_today, read_table, spelled
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, TaskType
 from simulator.jsonlines import Read, Row
 from trees.faults import Fault
 
 METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
 """All that a row may hold; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
+_KNOWN: Final = ("model", "method", "type", *METRICS)
 ALL: Final = ("all", "pairs")
 """Types of rows that are not of one type: AmbDif is of pairs."""
 _NONE: Final = ("na", "n/a", "-", "nan")
 _EXACT: Final = 1e-9
+_NO_NUMBER: Final = "is {!r}, not a number; write a fraction of 1, such as 0.25, or 25%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class ResultRow:
 
 def is_result_table(header: Iterable[str]) -> bool:
     """Whether columns are those of a table of results, in any letter case; it need not have types."""
-    names = {name.casefold() for name in header}
+    names = set(of_today(header, _KNOWN).values())
     return "method" in names and bool(names & set(METRICS))
 
 
@@ -50,29 +54,23 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
     Raises:
         InputError: if the file cannot be read at all.
     """
-    table = read_table(path, {name: name.casefold() for name in header_of(path)})
+    table = read_table(path, of_today(header_of(path), _KNOWN))
+    percent = tuple(name for name in METRICS if any("%" in one.text(name) for one in table.records))
     rows: list[ResultRow] = []
     lines: list[int] = []
     faults = list(table.faults)
     for record in table.records:
-        found = table.parsed(record, record.text("method"), _row)
+        found = table.parsed(record, record.text("method"), partial(_row, percent=percent))
         if isinstance(found, Fault):
             faults.append(found)
         else:
             rows.append(found)
             lines.append(record.line)
+    if percent:
+        message = f"{', '.join(percent)}: percent, read as fractions of 1"
+        faults.append(Fault(str(path), "", 1, "percent", message, "warning"))
     # Trailing noughts are often left out, so that one cell alone does not tell how far it was rounded.
-    digits = {
-        name: max(
-            (
-                len(record.text(name).replace(",", ".").rpartition(".")[2])
-                for record in table.records
-                if "." in record.text(name).replace(",", ".")
-            ),
-            default=0,
-        )
-        for name in METRICS
-    }
+    digits = {name: max((_digits(one.text(name)) for one in table.records), default=0) for name in METRICS}
     rounding = {name: 0.5 * 10.0 ** -digits[name] + _EXACT for name in METRICS}
     warnings = [
         Fault(str(path), rows[place].method, lines[place], "consistency", message, "warning")
@@ -116,13 +114,13 @@ def inconsistencies(
             yield place, message
 
 
-def _row(row: Row) -> ResultRow:
+def _row(row: Row, percent: Collection[str]) -> ResultRow:
     written = row.text("method")
     method = next(
         (name for name, title in NAMES.items() if written.casefold() in (name, title.casefold())), None
     )
     kind = spelled(row.get("type", ALL[0]))
-    found = {name: _fraction(row, name) for name in METRICS}
+    found = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),
         method=method or written,
@@ -131,15 +129,34 @@ def _row(row: Row) -> ResultRow:
     )
 
 
-def _fraction(row: Row, name: str) -> float | None:
+def _fraction(row: Row, name: str, percent: bool) -> float | None:
+    """A cell as a fraction of 1.
+
+    Args:
+        row: the cells.
+        name: of the column.
+        percent: whether some cell of the column has a percent sign: a number without one may mean either.
+    """
     text = row.get(name)
     if text is None or text.casefold() in _NONE:
         return None
+    number, sign, rest = text.partition("%")
     try:
         # Where semicolons stand between columns, commas stand in numbers.
-        value = float(text.replace(",", "."))
+        value = float(number.replace(",", "."))
     except ValueError as error:
-        raise row.wrong(name, f"is {text!r}, not a number; write a fraction of 1, such as 0.25") from error
+        raise row.wrong(name, _NO_NUMBER.format(text)) from error
+    if rest:
+        raise row.wrong(name, _NO_NUMBER.format(text))
+    if percent and value and not sign:
+        raise row.wrong(name, f"is {text} without %, which other cells of the column have")
+    value = float(Decimal(number.replace(",", ".").strip()) / 100) if sign else value
     if not 0 <= value <= 1:
         raise row.wrong(name, f"is {text}, not a fraction from 0 to 1")
     return value
+
+
+def _digits(text: str) -> int:
+    """Digits after the point of a cell's fraction of 1."""
+    number, sign, _ = text.replace(",", ".").partition("%")
+    return len(number.strip().partition(".")[2]) + 2 * bool(sign)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -103,6 +103,26 @@ def says_nothing(text: str) -> bool:
 def spelled(name: str) -> str:
     """A name out of a list of names: in small letters, with ``_`` between its words."""
     return _BETWEEN.sub("_", name.strip().casefold())
+
+
+def of_today(
+    header: Iterable[str], known: Iterable[str], old: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Names of a header that are known -> the names that the columns have today.
+
+    One in other letters (``USER INTENT``) is known where no column has that name as it is known.
+
+    Args:
+        header: names as written.
+        known: names of today, in small letters, with ``_`` between words.
+        old: names that they had -> names of today.
+    """
+    names = {name: name for name in known} | dict(old or {})
+    written = tuple(header)
+    found = {name: names[name] for name in written if name in names}
+    others = {name: names[spelled(name)] for name in written if spelled(name) in names}
+    taken = set(found.values())
+    return found | {name: today for name, today in others.items() if today not in taken}
 
 
 def header_of(path: str | Path) -> tuple[str, ...]:

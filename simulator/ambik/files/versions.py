@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from simulator.ambik.files.pairs import PairsFile, is_numbered
-from simulator.ambik.files.table import Record
+from simulator.ambik.files.pairs import OLD_NAMES, PairsFile, is_numbered
+from simulator.ambik.files.table import Record, spelled
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import Ambiguity, Part
 from trees.faults import Fault
@@ -107,7 +107,8 @@ def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
 
 def _version(file: PairsFile, new: int) -> tuple[Version, str]:
     rows = len(file.table.records)
-    old = [file.table.renamed[name] for name in _OLD if name in file.table.renamed]
+    written = (file.table.renamed.get(name, "") for name in _OLD)
+    old = [name for name in written if spelled(name) in OLD_NAMES]
     if old:
         return "june_2024", f"the old name of the column {', '.join(old)}; {rows} rows"
     if rows in _ROWS_2025:

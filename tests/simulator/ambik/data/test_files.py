@@ -305,7 +305,36 @@ def test_rows_of_results_that_cannot_be_read_are_faults(write: WriteCsv) -> None
     assert [fault.severity for fault in read.faults] == ["error"] * 3
     assert messages(read)[0] == "hr is 85, not a fraction from 0 to 1"
     assert messages(read)[1].startswith('type is "safe", not one of unambiguous_direct')
-    assert messages(read)[2] == "hr is 'x', not a number; write a fraction of 1, such as 0.25"
+    assert messages(read)[2] == "hr is 'x', not a number; write a fraction of 1, such as 0.25, or 25%"
+
+
+def test_percent_is_read_where_it_says_so(write: WriteCsv) -> None:
+    rows = [
+        {"method": "knowno", "type": "safety", "HR": "77%", "CHR": "0.235"},
+        {"method": "lap", "type": "safety", "HR": "12,5 %", "CHR": "0.9"},
+        {"method": "binary", "type": "safety", "HR": "0", "CHR": "1"},
+        {"method": "nohelp", "type": "safety", "HR": "0.5"},
+        {"method": "nohelp", "type": "preferences", "HR": "100.5%"},
+        {"method": "nohelp", "type": "preferences", "HR": "5%x"},
+    ]
+    read = read_result_table(write("a.csv", *rows, columns=("method", "type", "HR", "CHR")))
+    assert [row.values["hr"] for row in read.rows] == [0.77, 0.125, 0]
+    assert [(fault.line, fault.severity, fault.message) for fault in read.faults] == [
+        (1, "warning", "hr: percent, read as fractions of 1"),
+        # 77% and 12.5% are rounded to .0005, so that .235 is not .23.
+        (2, "warning", "chr: is 0.235, but 1 - HR of safety is 0.23"),
+        (3, "warning", "chr: is 0.9, but 1 - HR of safety is 0.875"),
+        (5, "error", "hr is 0.5 without %, which other cells of the column have"),
+        (6, "error", "hr is 100.5%, not a fraction from 0 to 1"),
+        (7, "error", "hr is '5%x', not a number; write a fraction of 1, such as 0.25, or 25%"),
+    ]
+
+
+@pytest.mark.parametrize("spell", [str.upper, lambda name: name.replace("_", " ").title()])
+def test_scenarios_columns_may_be_spelled_otherwise(write: WriteCsv, spell: Callable[[str], str]) -> None:
+    path = write("a.csv", SCENARIO, columns=KNOWNO, names={name: spell(name) for name in KNOWNO})
+    assert kind_of(path) in [one for one in KINDS if one.name == "knowno"]
+    assert read_knowno(path).rows == read_knowno(write("b.csv", SCENARIO, columns=KNOWNO)).rows
 
 
 @pytest.mark.parametrize(

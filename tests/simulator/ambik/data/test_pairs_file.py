@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.ambik.files.load_report import load_report
 from simulator.ambik.files.pairs import (
     COLUMNS,
     OLD_NAMES,
     is_numbered,
+    is_pairs,
     read_pairs_file,
     steps,
     write_pairs_file,
 )
+from simulator.ambik.files.table import header_of
+from simulator.ambik.files.versions import seen
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES
@@ -129,6 +133,29 @@ def test_columns_go_by_name_also_by_their_old_ones(row: NewRow, write: WriteCsv)
         assert file.pairs == read_pairs_file(write("b.csv", row())).pairs
         assert file.table.renamed == {new: old for new, old in names.items()}
     assert set(names.values()) | {"start_of_ambiguity"} == set(OLD_NAMES)
+
+
+@pytest.mark.parametrize("spell", [str.upper, lambda name: name.replace("_", " ").title()])
+def test_columns_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, spell: Callable[[str], str]) -> None:
+    path = write("a.csv", row(), names={name: spell(name) for name in COLUMNS})
+    assert is_pairs(header_of(path))
+    file = read_pairs_file(path)
+    assert file.pairs == read_pairs_file(write("b.csv", row())).pairs
+    told = [one.message for one in load_report(file).warnings if one.code == "column_form"]
+    assert len(told) == len(COLUMNS)
+    assert told[1] == f"{spell('environment_short')}: this column is read as environment_short"
+    # Old names tell the version; capitals do not.
+    assert seen(file).version == "other"
+
+
+def test_a_column_in_other_letters_yields_to_the_one_of_that_name(row: NewRow, write: WriteCsv) -> None:
+    columns = (*COLUMNS, "number")
+    file = read_pairs_file(write("a.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID"}))
+    assert [pair.id for pair in file.pairs] == ["7"] and "ID" in file.table.columns
+    with pytest.raises(InputError, match="the column 'Id' and 'ID', which are one"):
+        read_pairs_file(
+            write("b.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID", "id": "Id"})
+        )
 
 
 def test_columns_without_a_name_are_passed_over(row: NewRow, write: WriteCsv) -> None:
