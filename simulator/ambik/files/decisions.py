@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 
 from simulator.ambik.files.jsonlist import read_records
-from simulator.ambik.files.lettered import letters, logprob
+from simulator.ambik.files.lettered import letters, logprob, option_texts
 from simulator.ambik.files.table import spelled
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
@@ -273,10 +273,7 @@ def _asked(row: Row, answer: str) -> bool | None:
 
 
 def _lettered(row: Row) -> dict[str, Any]:
-    options = row.object("options")
-    texts = {letter: options.text(letter) for letter in options.data}
-    if not texts:
-        raise row.wrong("options", "is empty")
+    texts = option_texts(row)
     return {
         "options": texts,
         "filled": () if row.get("filled_options") is None else letters(row, "filled_options", texts),

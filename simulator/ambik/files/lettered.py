@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from string import ascii_uppercase
 from typing import Any, Final
 
 from simulator.jsonlines import Row, finite
 
 ROUNDING: Final = 1e-6
 """By how much a log-probability may be above 0: programs add in single precision."""
+
+
+def option_texts(row: Row) -> dict[str, str]:
+    """The field ``options``: letter -> text.
+
+    Raises:
+        FieldError: if there are none, or one goes by something else than a capital letter, which no token of
+            the model's would be taken for.
+    """
+    options = row.object("options")
+    for letter in options.data:
+        if len(letter) != 1 or letter not in ascii_uppercase:
+            raise row.wrong("options", f"has {letter!r}; options go by capital letters (A, B, C, …)")
+    if not options.data:
+        raise row.wrong("options", "is empty")
+    return {letter: options.text(letter) for letter in options.data}
 
 
 def letters(row: Row, name: str, options: Collection[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.files.jsonlist import read_records
-from simulator.ambik.files.lettered import letters, logprob
+from simulator.ambik.files.lettered import letters, logprob, option_texts
 from simulator.jsonlines import Read, Row
 
 FIELDS: Final = ("item", "options", "true_options", "top_tokens", "top_logprobs")
@@ -50,10 +50,7 @@ def read_logprobs(path: str | Path) -> Read[Logprobs]:
 
 
 def _logprobs(row: Row) -> Logprobs:
-    options = row.object("options")
-    texts = {letter: options.text(letter) for letter in options.data}
-    if not texts:
-        raise row.wrong("options", "is empty")
+    texts = option_texts(row)
     not_listed = row.text("not_listed_option") if row.get("not_listed_option") is not None else ""
     if not_listed and not_listed not in texts:
         raise row.wrong("not_listed_option", f"has {not_listed!r}, which is none of the options")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from simulator.ambik.parsing import FIVE
 from simulator.ambik.sets.scoring_rules import option_letter
 from simulator.models import TokenLogprob
 
@@ -34,4 +35,4 @@ def table_of(place: TokenLogprob | None) -> Table:
 
 def names_option(table: Table, options: int) -> bool:
     """Whether any token denotes one of so many options."""
-    return any(option_letter(token, options) for token, _ in table)
+    return any(option_letter(token, FIVE[:options]) for token, _ in table)

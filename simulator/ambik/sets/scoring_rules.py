@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_uppercase
 from typing import Final
 
 from simulator.ambik.naming import bare, folded
 from simulator.ambik.records import Letter
 from simulator.ambik.settings import Tokens
 
-LETTERS: Final = "ABCDE"
+_NUMBERS: Final = "123456789"
 OPTIONS_PER_CALL: Final = 4
 """Answers that one call of LofreeCP asks for (spec 8.3)."""
 Token = tuple[str, float]
@@ -24,20 +25,18 @@ _BEGINNING: Final = 3
 """Letters by which a word is known that is several tokens."""
 
 
-def option_letter(token: str, options: int) -> Letter | None:
-    """The option that a token stands for: a letter, large or small, or a number; blanks do not matter.
+def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
+    """The option that a token stands for: a letter, large or small, or its number; blanks do not matter.
 
     Args:
         token: as returned.
-        options: how many there are: A to D and 1 to 4 with four, A to E and 1 to 5 with five.
+        letters: of the options that there are, mostly A to D or A to E; 1 is A whether that is there or not.
     """
     text = token.strip()
-    allowed = LETTERS[:options]
     if len(text) != 1:
         return None
-    if text.upper() in allowed:
-        return text.upper()
-    return allowed[int(text) - 1] if text in "12345"[:options] else None
+    letter = ascii_uppercase[_NUMBERS.index(text)] if text in _NUMBERS else text.upper()
+    return letter if letter in letters else None
 
 
 def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
@@ -56,11 +55,11 @@ def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def merged(tokens: Iterable[Token], options: int) -> dict[Letter, float]:
+def merged(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, float]:
     """Log-probabilities by option: those of tokens for the same one are added as probabilities."""
     found: dict[Letter, list[float]] = {}
     for token, logprob in tokens:
-        letter = option_letter(token, options)
+        letter = option_letter(token, letters)
         if letter is not None:
             found.setdefault(letter, []).append(logprob)
     return {letter: _log_sum(some) for letter, some in found.items()}
@@ -81,7 +80,7 @@ def elements(
         rule: which tokens count.
     """
     if rule == "merged":
-        together = {key: value for key, value in merged(tokens, len(letters)).items() if key in letters}
+        together = merged(tokens, letters)
         return tuple(zip(together, softmax(list(together.values()), temperature), strict=True))
     shares = softmax([logprob for _, logprob in tokens], temperature)
     stripped = (token.strip() for token, _ in tokens)

@@ -154,6 +154,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"not_listed_option": "F"}, "not_listed_option has 'F', which is none of the options"),
         ({"options": {}}, "options is empty"),
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
+        ({"options": {"a": "x"}}, "options has 'a'; options go by capital letters (A, B, C, …)"),
         ({"item": None}, "item is null, not a text or a whole number"),
         ({"item": 0}, "item: the record in line 2 has the same"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from string import ascii_uppercase
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,21 +24,29 @@ def logs(*shares: tuple[str, float]) -> tuple[tuple[str, float], ...]:
     [
         ("A", 4, "A"), (" b", 4, "B"), ("\nC ", 4, "C"), ("4", 4, "D"), (" 1", 4, "A"), ("e", 5, "E"),
         ("5", 5, "E"), ("E", 4, None), ("5", 4, None), ("0", 5, None), ("Option", 5, None), ("AB", 4, None),
-        ("", 4, None), ("F", 5, None), ("²", 5, None),
+        ("", 4, None), ("F", 5, None), ("²", 5, None), ("f", 6, "F"), ("6", 6, "F"),
     ],
 )  # fmt: skip
 def test_letters_and_numbers_stand_for_options(token: str, options: int, letter: str | None) -> None:
-    assert rules.option_letter(token, options) == letter
+    assert rules.option_letter(token, ascii_uppercase[:options]) == letter
 
 
 def test_tokens_for_one_option_are_added_before_the_temperature() -> None:
     tokens = logs(("A", 0.4), ("B", 0.3), (" a", 0.1), ("1", 0.1), ("Answer", 0.1))
-    assert {key: math.exp(value) for key, value in rules.merged(tokens, 4).items()} == pytest.approx(
+    assert {key: math.exp(value) for key, value in rules.merged(tokens, "ABCD").items()} == pytest.approx(
         {"A": 0.6, "B": 0.3}
     )
     found = rules.confidences(tokens, "ABCD", temperature=2.0)
     roots = math.sqrt(0.6), math.sqrt(0.3)
     assert found == pytest.approx({"A": roots[0] / sum(roots), "B": roots[1] / sum(roots), "C": 0, "D": 0})
+
+
+@pytest.mark.parametrize("letters", ["ABDE", "BE", "ABCDEF"])
+def test_letters_need_not_be_the_first_ones(letters: str) -> None:
+    last = letters[-1]
+    tokens = logs(("B", 0.5), (last, 0.2), (str(1 + ascii_uppercase.index(last)), 0.2), ("G", 0.1))
+    found = rules.confidences(tokens, letters, temperature=1.0)
+    assert found == pytest.approx({**dict.fromkeys(letters, 0), "B": 5 / 9, last: 4 / 9})
 
 
 def test_raw_tokens_stay_as_they_are() -> None:
@@ -52,7 +61,7 @@ def test_raw_tokens_stay_as_they_are() -> None:
 @given(st.lists(st.tuples(st.sampled_from(["A", "b", " C", "4", "x"]), LOGS), max_size=6), st.floats(0.1, 20))
 def test_confidences_of_merged_tokens_add_up(tokens: list[tuple[str, float]], temperature: float) -> None:
     found = rules.confidences(tokens, "ABCD", temperature)
-    named = {letter for token, _ in tokens if (letter := rules.option_letter(token, 4))}
+    named = {letter for token, _ in tokens if (letter := rules.option_letter(token, "ABCD"))}
     assert sum(found.values()) == pytest.approx(1 if named else 0)
     assert all((found[letter] > 0) == (letter in named) for letter in "ABCD")
 
