@@ -26,8 +26,8 @@ from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.errors import InputError
+from simulator.forms import in_own_order
 from simulator.runner.logged import played_to_end, required_run
-from simulator.seeds import derive_seed
 from simulator.stats import Interval, bootstrap, cohen_kappa
 
 Category = Literal["correct", "incorrect", "other"]
@@ -108,7 +108,7 @@ def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[O
         for episode, output in outputs(reader, runs).items()
         if rater not in (by := sorted_into.get(episode, {})) and len(by) < RATERS
     }
-    return _shuffled(due, rater)
+    return in_own_order(due.values(), "coding", rater, lambda one: one.token)
 
 
 def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
@@ -125,7 +125,7 @@ def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple
         and len(by) == RATERS
         and _settled(tuple(by.values())) is None
     }
-    return _shuffled(due, rater)
+    return in_own_order(due.values(), "coding", rater, lambda one: one.token)
 
 
 def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
@@ -259,11 +259,6 @@ def _output(episode_id: str, text: str, feature: Feature) -> Output:
     # The episode's id holds the run's name, which may be the model's.
     token = sha256(episode_id.encode()).hexdigest()[:20]
     return Output(token=token, text=text, feature=feature, values=VALUES[feature])
-
-
-def _shuffled(due: Mapping[str, Output], rater: str) -> tuple[Output, ...]:
-    # Each output has a place of its own, so what remains keeps its order however far others have come.
-    return tuple(sorted(due.values(), key=lambda one: derive_seed(0, "coding", rater, one.token)))
 
 
 def _names(runs: str | Sequence[str]) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players.knows import PromptKnows, ScoresAll, TrialKnows
 from simulator.ambibench.playing import (
-    NO,
     PARTICIPANT,
     Options,
     Step,
@@ -31,6 +30,7 @@ from simulator.ambibench.playing import (
 )
 from simulator.ambibench.trials import Item
 from simulator.errors import SeatError
+from simulator.forms import NO
 from simulator.runner.one_seat import AllAtOnce, OneSeatTable, State
 from simulator.seats import Reply
 from simulator.seeds import derive_seed

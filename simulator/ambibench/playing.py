@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from simulator.ambibench.aws import AwsPrompt, classify
@@ -18,18 +17,15 @@ from simulator.ambibench.oracle import Belief
 from simulator.ambibench.score import read_reply
 from simulator.ambibench.trials import Item, Trial, trials
 from simulator.errors import InputError, SeatError
+from simulator.forms import checked_length, measured, read_consent
 from simulator.seats import Reply
 from trees import Language
 
 PARTICIPANT: Final = "participant"
 Kind = Literal["consent", "ready", "answer", "text", "comment"]
 System = Literal["continue", "none"]
-YES: Final = "yes"
-NO: Final = "no"
 # What tells a person's answer, to go with it when they are erased (see `logs.erase`).
 _PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "valid", "category"]
-# Letters of a person's answer, or of their comment, that are kept at most.
-LONGEST: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,23 +161,7 @@ def _measured(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
     """What only people's turns have: when the trial was shown, whether keys were used to go on."""
     if not person:
         return {}
-    shown, keys = move.get("shown_at"), move.get("keys_used")
-    return {"person": True, "private": _PRIVATE, "shown_at": _time(shown), "keys_used": _flag(keys)}
-
-
-def _time(value: object) -> str | None:
-    if value is None:
-        return None
-    try:
-        return datetime.fromisoformat(str(value)).isoformat(timespec="milliseconds")
-    except ValueError as error:
-        raise SeatError(f"shown_at {value!r} is no time.", PARTICIPANT, code="malformed") from error
-
-
-def _flag(value: object) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    raise SeatError(f"keys_used {value!r} is neither true nor false.", PARTICIPANT, code="malformed")
+    return {"person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
 
 
 def person_text(kind: Kind, text: str) -> str:
@@ -190,11 +170,9 @@ def person_text(kind: Kind, text: str) -> str:
     Raises:
         SeatError: if they said nothing, too much, or neither yes nor no to the consent.
     """
-    said = text.strip() if kind in ("consent", "comment") else text
-    if kind == "consent" and said not in (YES, NO):
-        raise SeatError("Say yes or no.", PARTICIPANT, code="consent")
+    if kind == "consent":
+        return read_consent(text, PARTICIPANT)
+    said = text.strip() if kind == "comment" else text
     if kind in ("answer", "text") and not said.strip():
         raise SeatError("Nothing was answered.", PARTICIPANT, code="nothing_said")
-    if len(said) > LONGEST:
-        raise SeatError(f"That is more than {LONGEST} letters.", PARTICIPANT, code="too_long")
-    return said
+    return checked_length(said, PARTICIPANT)

@@ -38,7 +38,7 @@ from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.rows import item_row
 from simulator.errors import InputError
-from simulator.seeds import derive_seed
+from simulator.forms import desk_row, in_own_order
 from simulator.stats import Interval
 
 KIND: Final = "ambient.category"
@@ -159,16 +159,8 @@ def sort_example(
     fitting = _kinds(given)
     kinds = [winner(fitting)] if single else list(fitting)
     item = _item(example)
-    judgment = Judgment(
-        id=f"{data}/{item.hash}/category/{annotator}/{submission}",
-        episode_id=None,
-        item_hash=item.hash,
-        annotator=annotator,
-        kind=KIND,
-        value={"categories": kinds, "data": data, "note": note, "decides": decides},
-        key=submission,
-    )
-    return Categorised(item, judgment)
+    value = {"categories": kinds, "data": data, "note": note, "decides": decides}
+    return Categorised(item, desk_row(KIND, data, item.hash, annotator, value, submission=submission))
 
 
 def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> tuple[Sorted, ...]:
@@ -196,7 +188,7 @@ def to_sort(
     Left out is what the annotator has sorted, what `annotators` others have, and what is decided.
     """
     due = [one.example for one in examples if _is_due(one, annotator, annotators)]
-    return tuple(sorted(due, key=lambda one: derive_seed(0, "categories", annotator, one.id)))
+    return in_own_order(due, "categories", annotator, lambda one: one.id)
 
 
 def to_settle(

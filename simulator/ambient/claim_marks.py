@@ -26,6 +26,7 @@ from simulator.ambient.records import ClaimRecord
 from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.trial_log import claim_records
 from simulator.errors import InputError
+from simulator.forms import desk_row
 
 KIND: Final = "ambient.claim"
 MARKS: Final = (AMBIGUITY, FACTUALITY)
@@ -110,15 +111,8 @@ def mark_claim(
         raise InputError(f"{unknown[0]!r} is no mark; they are {' and '.join(MARKS)}.")
     if not given:
         raise InputError("Say what the fact-check complains about: a (ambiguity), f (factuality), or both.")
-    return Judgment(
-        id=f"{run_id}/{key}/claim/{annotator}/{submission}",
-        episode_id=None,
-        item_hash=key,
-        annotator=annotator,
-        kind=KIND,
-        value={"run": run_id, "marks": [one for one in MARKS if one in given], "note": note},
-        key=submission,
-    )
+    value = {"run": run_id, "marks": [one for one in MARKS if one in given], "note": note}
+    return desk_row(KIND, run_id, key, annotator, value, submission=submission)
 
 
 def records_marked_by(claims: Sequence[MarkedClaim], annotator: str) -> tuple[ClaimRecord, ...]:

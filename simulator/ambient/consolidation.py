@@ -9,7 +9,7 @@ discussed, and one form more decides. How forms are logged, and which hold: `sim
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,20 +30,12 @@ from simulator.ambient.linguists import ValidatorMeasures, validator_measures
 from simulator.ambient.validated import KIND, Consolidated, Forms, Result, read_forms, result_of, results
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
-from simulator.seeds import derive_seed
+from simulator.forms import DeskFormError, desk_row, in_own_order
 from simulator.word_diff import Piece, word_diff
 
 
-class FormProblems(InputError):
-    """A validator's form breaks rules; nothing is written.
-
-    Attributes:
-        problems: every rule that is broken, with the field it is about.
-    """
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(" ".join(map(str, problems)))
-        self.problems = tuple(problems)
+class FormProblems(DeskFormError[Problem]):
+    """A validator's form breaks rules; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +123,7 @@ def to_consolidate(
     due = [
         _case(there[one.key], None) for one in results(reader, run_id) if _is_due(one, validator, validators)
     ]
-    return tuple(sorted(due, key=lambda one: derive_seed(0, "consolidation", validator, one.key)))
+    return in_own_order(due, "consolidation", validator, lambda one: one.key)
 
 
 def case(reader: LogReader, run_id: str, key: str, validator: str = "") -> Case:
@@ -186,20 +178,13 @@ def consolidate(
         result = result_of(one, forms)
         if result.state != "discuss" and result.decided is None:
             raise InputError(f"Example {example.id}: validators do not differ, so nothing is to be decided.")
-    return Judgment(
-        id=f"{run_id}/{key}/consolidation/{validator}/{submission}",
-        episode_id=None,
-        item_hash=key,
-        annotator=validator,
-        kind=KIND,
-        value={
-            "run": run_id,
-            **annotation_payload(annotation),
-            "checklist": [name for name in known if name in ticked],
-            "decides": decides,
-        },
-        key=submission,
-    )
+    value = {
+        "run": run_id,
+        **annotation_payload(annotation),
+        "checklist": [name for name in known if name in ticked],
+        "decides": decides,
+    }
+    return desk_row(KIND, run_id, key, validator, value, submission=submission)
 
 
 def to_discuss(reader: LogReader, run_id: str, validator: str, *, validators: int = 1) -> tuple[Result, ...]:

@@ -18,7 +18,6 @@ What is wrong with one is a `SeatError` whose code a page translates::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from simulator.ambient.annotation_rules import (
@@ -29,30 +28,23 @@ from simulator.ambient.annotation_rules import (
     read_annotation,
 )
 from simulator.ambient.labels import LABELS, Label
-from simulator.ambient.playing import ANNOTATOR, NO, YES, Kind
+from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError, SeatError
+from simulator.forms import NO, YES, SeatFormError, checked_length, read_consent
 from simulator.seats import Reply
-
-LONGEST: Final = 4000
-"""Letters of a comment or of a rewritten sentence that are kept at most."""
 
 TRUE: Final = "true"
 FALSE: Final = "false"
 
 
-class FormError(SeatError):
-    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended.
-
-    Attributes:
-        problems: every rule that is broken, with the field it is about.
-    """
+class FormError(SeatFormError[Problem]):
+    """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         said = "; ".join(f"{one.field}: {one} ({one.code})" for one in problems)
-        super().__init__(said, ANNOTATOR, code="annotation")
-        self.problems = tuple(problems)
+        super().__init__(problems, ANNOTATOR, code="annotation", said=said)
 
 
 class Form(NamedTuple):
@@ -81,7 +73,7 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
     move = reply.move or {}
     match kind:
         case "consent":
-            return Form(_consent(reply.text), {})
+            return Form(read_consent(reply.text, ANNOTATOR), {})
         case "ready":
             return Form(kind, {})
         case "label" | "qualification":
@@ -109,22 +101,6 @@ def plausible_text(flags: Sequence[bool]) -> str:
     return " ".join(YES if flag else NO for flag in flags)
 
 
-def measured(move: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page measures: when the form was shown, whether keys were used.
-
-    Raises:
-        SeatError: if it is neither a time nor true or false.
-    """
-    return {"shown_at": _time(move.get("shown_at")), "keys_used": _keys(move.get("keys_used"))}
-
-
-def _consent(text: str) -> str:
-    said = text.strip()
-    if said not in (YES, NO):
-        raise SeatError("Say yes or no.", ANNOTATOR, code="consent")
-    return said
-
-
 def _label(value: object, code: str) -> Label:
     for label in LABELS:
         if value == label:
@@ -148,13 +124,7 @@ def _comment(move: Mapping[str, Any]) -> str:
     comment = move.get("comment") or ""
     if not isinstance(comment, str):
         raise SeatError("A comment is a text.", ANNOTATOR, code="malformed")
-    return _short(comment)
-
-
-def _short(text: str) -> str:
-    if len(text) > LONGEST:
-        raise SeatError(f"That is more than {LONGEST} letters.", ANNOTATOR, code="too_long")
-    return text.strip()
+    return checked_length(comment, ANNOTATOR).strip()
 
 
 def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
@@ -163,7 +133,7 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
     except InputError as error:
         raise SeatError(str(error), ANNOTATOR, code="malformed") from error
     for text in (annotation.comment, *(text for one in annotation.rewrites for text in _texts(one))):
-        _short(text)
+        checked_length(text, ANNOTATOR)
     if problems := check_annotation(shown.premise, shown.hypothesis, annotation):
         raise FormError(problems)
     return annotation
@@ -171,18 +141,3 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
 
 def _texts(rewrite: Any) -> tuple[str, str]:
     return rewrite.premise, rewrite.hypothesis
-
-
-def _time(value: object) -> str | None:
-    if value is None:
-        return None
-    try:
-        return datetime.fromisoformat(str(value)).isoformat(timespec="milliseconds")
-    except ValueError as error:
-        raise SeatError(f"shown_at {value!r} is no time.", ANNOTATOR, code="malformed") from error
-
-
-def _keys(value: object) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    raise SeatError(f"keys_used {value!r} is neither true nor false.", ANNOTATOR, code="malformed")

@@ -28,14 +28,15 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from simulator.ambient.forms import FALSE, TRUE, measured, read_form
+from simulator.ambient.forms import FALSE, TRUE, read_form
 from simulator.ambient.items import ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import LABELS
 from simulator.ambient.parsing import parse
-from simulator.ambient.playing import Kind, Options, Step, statements
+from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements
 from simulator.ambient.prompts import prompt
 from simulator.ambient.shown import shown_in, shown_record
 from simulator.ambient.true_false import read_scores, read_table, read_text
+from simulator.forms import measured
 from simulator.seats import Reply
 
 _FORMS: Final[tuple[Kind, ...]] = (
@@ -85,7 +86,7 @@ def logged(
     move = reply.move or {}
     if person:
         private = _PRIVATE.get(step.kind, [])
-        return text, payload | {"person": True, "private": private, **measured(move)}
+        return text, payload | {"person": True, "private": private, **measured(move, ANNOTATOR)}
     if "decoding" in move:
         payload["decoding"] = dict(move["decoding"])
     if step.kind == "true_false" and not answers:

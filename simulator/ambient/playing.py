@@ -46,8 +46,6 @@ Kind = Literal[
     "claim",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-YES: Final = "yes"
-NO: Final = "no"
 _IN_FRONT: Final[tuple[Kind, ...]] = ("consent", "ready")
 
 

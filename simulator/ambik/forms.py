@@ -20,20 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from simulator.ambik.intents import Intent, parse_intent, parse_variants
 from simulator.ambik.naming import bare
 from simulator.ambik.pairs import Draft, Pair
-from simulator.ambik.playing import ANNOTATOR, NO, ROBOT, USER, YES
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES, Ambiguity
 from simulator.errors import SeatError
+from simulator.forms import checked_length
 from simulator.seats import Reply
 
-LONGEST: Final = 4000
-"""Letters of a text that are kept at most."""
 MOST: Final = 50
 """Actions that can be marked, and entries of a list, at most."""
 
@@ -95,40 +93,10 @@ def read_answer(reply: Reply) -> str:
     Raises:
         SeatError: if there are none, or too many.
     """
-    said = _short(reply.text, USER)
+    said = checked_length(reply.text, USER).strip()
     if not said:
         raise SeatError("An answer needs words.", USER, code="no_answer")
     return said
-
-
-def read_consent(reply: Reply, seat: str) -> str:
-    """``yes`` or ``no``.
-
-    Raises:
-        SeatError: if it is neither.
-    """
-    said = reply.text.strip()
-    if said not in (YES, NO):
-        raise SeatError("Say yes or no.", seat, code="consent")
-    return said
-
-
-def measured(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
-    """What a page measures: when the form was shown, whether keys were used.
-
-    Raises:
-        SeatError: if it is neither a time nor true or false.
-    """
-    shown, keys = move.get("shown_at"), move.get("keys_used")
-    if keys is not None and not isinstance(keys, bool):
-        raise SeatError(f"keys_used {keys!r} is neither true nor false.", seat, code="malformed")
-    try:
-        time = (
-            None if shown is None else datetime.fromisoformat(str(shown)).isoformat(timespec="milliseconds")
-        )
-    except ValueError as error:
-        raise SeatError(f"shown_at {shown!r} is no time.", seat, code="malformed") from error
-    return {"shown_at": time, "keys_used": keys}
 
 
 def text(move: Mapping[str, Any], name: str, seat: str) -> str:
@@ -140,7 +108,7 @@ def text(move: Mapping[str, Any], name: str, seat: str) -> str:
     value = move.get(name)
     if value is not None and not isinstance(value, str):
         raise SeatError(f"{name} {value!r} is no text.", seat, code="malformed")
-    return _short(value or "", seat)
+    return checked_length(value or "", seat).strip()
 
 
 def texts(move: Mapping[str, Any], name: str, seat: str, *, divider: str = "\n") -> tuple[str, ...]:
@@ -155,16 +123,10 @@ def texts(move: Mapping[str, Any], name: str, seat: str, *, divider: str = "\n")
         return ()
     if not isinstance(parts, list | tuple) or not all(isinstance(one, str) for one in parts):
         raise SeatError(f"{name} is no list of texts.", seat, code="malformed")
-    found = tuple(filter(None, (_short(one, seat) for one in parts)))
+    found = tuple(filter(None, (checked_length(one, seat).strip() for one in parts)))
     if len(found) > MOST:
         raise SeatError(f"{name}: more than {MOST} are too many.", seat, code="too_many")
     return found
-
-
-def _short(text: str, seat: str) -> str:
-    if len(text) > LONGEST:
-        raise SeatError(f"That is more than {LONGEST} letters.", seat, code="too_long")
-    return text.strip()
 
 
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:

@@ -39,8 +39,9 @@ from logs.rows import Turn
 from simulator.ambik.items import DecideItem, DraftItem, Item
 from simulator.ambik.moves import annotated, answered, decided_by, fronted
 from simulator.ambik.players.knows import AnnotatorKnows, RobotKnows, UserKnows
-from simulator.ambik.playing import ANNOTATOR, NO, ROBOT, USER, Kind, Options, blinded, seats_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, blinded, seats_of
 from simulator.errors import SeatError
+from simulator.forms import NO
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed

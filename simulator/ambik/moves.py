@@ -8,10 +8,8 @@ from typing import Any
 from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
 from simulator.ambik.forms import (
     form_record,
-    measured,
     read_answer,
     read_chosen,
-    read_consent,
     read_pair_form,
 )
 from simulator.ambik.items import DecideItem
@@ -19,6 +17,7 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.payloads import PRIVATE, chosen_decision, decided, method_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
 from simulator.errors import SeatError
+from simulator.forms import measured, read_consent
 from simulator.seats import Reply
 
 Move = tuple[str, dict[str, Any]]
@@ -110,7 +109,7 @@ def fronted(reply: Reply, kind: Kind, seat: str) -> Move:
     Raises:
         SeatError: if it is neither yes nor no.
     """
-    said = read_consent(reply, seat) if kind == "consent" else kind
+    said = read_consent(reply.text, seat) if kind == "consent" else kind
     return said, {"kind": kind, **_person(kind), **measured(reply.move or {}, seat)}
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Turn
 from simulator.errors import ConflictError, InputError
+from simulator.forms import YES
 from simulator.models import ChatModel
 from simulator.runner.rooms import Room
 from simulator.runner.sessions import Sessions
@@ -26,8 +27,6 @@ from simulator.studies.quota import Cell, Place
 from trees import Language
 
 Left = Literal["declined", "screened_out"]
-YES: Final = "yes"
-"""What is said to the consent; anything else does not begin a set."""
 
 _WITHDREW: Final = "The participant withdrew."
 _ANEW: Final = "The set was begun anew."

@@ -19,6 +19,7 @@ from simulator.ambient.categorising import sort_example
 from simulator.ambient.claim_marks import mark_claim
 from simulator.ambient.consolidation import FormProblems, consolidate
 from simulator.errors import AskbackError, InputError
+from simulator.forms import LONGEST
 from ui.ambient.stages import complaints
 from ui.research.address import CATEGORIES as SORTING
 from ui.research.address import CLAIMS, CONSOLIDATE
@@ -33,7 +34,6 @@ from ui.research.view import Page, Visit
 log = logging.getLogger(__name__)
 
 Said = dict[str, Any]
-LONGEST: Final = 4000
 
 
 class JudgeCall(BaseModel):

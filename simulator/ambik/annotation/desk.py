@@ -32,8 +32,8 @@ from simulator.ambik.records import PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.trial_log import played_of
 from simulator.errors import InputError
+from simulator.forms import DeskFormError, desk_row, in_own_order
 from simulator.runner.logged import required_run
-from simulator.seeds import derive_seed
 from simulator.word_diff import Piece, word_diff
 
 KIND: Final = "ambik.pair"
@@ -63,16 +63,8 @@ class DeskError(InputError):
         self.named = named
 
 
-class PairProblems(InputError):
-    """A third person's form breaks rules; nothing is written.
-
-    Attributes:
-        problems: every rule that is broken, with the field it is about.
-    """
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(" ".join(map(str, problems)))
-        self.problems = tuple(problems)
+class PairProblems(DeskFormError[Problem]):
+    """A third person's form breaks rules; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +193,7 @@ def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, .
     """
     forms = _forms(reader, run_id)
     due = [one for one in cases(reader, run_id) if one.state == "due" and person not in forms[one.key]]
-    return tuple(sorted(due, key=lambda one: derive_seed(0, KIND, person, one.key)))
+    return in_own_order(due, KIND, person, lambda one: one.key)
 
 
 def consolidate(
@@ -235,15 +227,8 @@ def consolidate(
     form = read_pair_form(found.draft, move, annotator=person)
     if errors := errors_of(check_pair_form(found.draft, form)):
         raise PairProblems(errors)
-    return Judgment(
-        id=f"{run_id}/{key}/pair/{person}/{submission}",
-        episode_id=None,
-        item_hash=key,
-        annotator=person,
-        kind=KIND,
-        value={"run": run_id, **form_record(form)},
-        key=submission,
-    )
+    value = {"run": run_id, **form_record(form)}
+    return desk_row(KIND, run_id, key, person, value, submission=submission)
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:

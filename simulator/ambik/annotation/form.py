@@ -17,7 +17,7 @@ from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
-from simulator.errors import SeatError
+from simulator.forms import SeatFormError
 
 __all__ = [
     "Accepted",
@@ -45,16 +45,11 @@ class Accepted(NamedTuple):
     variants: bool
 
 
-class PairFormError(SeatError):
-    """An annotator's form breaks rules; nothing is kept.
-
-    Attributes:
-        problems: every rule that is broken, with the field it is about; warnings are not among them.
-    """
+class PairFormError(SeatFormError[Problem]):
+    """An annotator's form breaks rules, warnings not among them; nothing is kept."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(" ".join(map(str, problems)), ANNOTATOR, code="pair")
-        self.problems = tuple(problems)
+        super().__init__(problems, ANNOTATOR, code="pair")
 
 
 def check_pair_form(

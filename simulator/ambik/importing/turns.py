@@ -13,8 +13,9 @@ from logs.rows import Status, Turn, now
 from simulator.ambik.importing.batches import Sitting
 from simulator.ambik.importing.lines import METRICS, PERSON, Answered, Logged
 from simulator.ambik.payloads import PRIVATE, decided
-from simulator.ambik.playing import ROBOT, USER, YES, Kind, Options
+from simulator.ambik.playing import ROBOT, USER, Kind, Options
 from simulator.ambik.score import Values, values
+from simulator.forms import YES
 
 _FRONT: Final[tuple[tuple[Kind, str], ...]] = (("consent", YES), ("ready", "ready"))
 """What comes before a person's first decision (`playing`)."""

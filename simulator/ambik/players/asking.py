@@ -9,12 +9,11 @@ from simulator.ambik.methods.kit import SEED
 from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.players.lines import one_line, read_line
 from simulator.ambik.prompts import Case, prompt, request_for
+from simulator.forms import LONGEST
 from simulator.models import ChatModel
 from simulator.seats import View
 
 MOST_TOKENS: Final = 64
-LONGEST: Final = 4000
-"""Letters of a question or an answer; a turn holds no more."""
 
 
 class Asked(NamedTuple):

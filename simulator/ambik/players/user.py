@@ -7,12 +7,13 @@ from typing import Final, NamedTuple
 from personas.templates import render
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.methods.kit import SEED
-from simulator.ambik.players.asking import LONGEST, MOST_TOKENS
+from simulator.ambik.players.asking import MOST_TOKENS
 from simulator.ambik.players.knows import UserKnows
 from simulator.ambik.players.lines import one_line, read_line
 from simulator.ambik.playing import USER, Options
 from simulator.ambik.prompts import case_of, prompt, request_for
 from simulator.errors import SeatError
+from simulator.forms import LONGEST
 from simulator.models import ChatModel
 from simulator.seats import Kind, Reply, View
 

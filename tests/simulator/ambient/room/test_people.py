@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambient.annotation_rules import read_annotation
-from simulator.ambient.forms import LONGEST, FormError
+from simulator.ambient.forms import FormError
 from simulator.ambient.playing import Options, Qualification, statements
 from simulator.ambient.room import ROOM
 from simulator.errors import InputError, SeatError
+from simulator.forms import LONGEST
 from simulator.runner import one_seat
 from simulator.seats import Reply
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 import pytest
 
 from simulator.ambik import graph
-from simulator.ambik.forms import LONGEST
 from simulator.ambik.playing import Options
 from simulator.errors import InputError, SeatError
+from simulator.forms import LONGEST
 from simulator.seats import Reply, ScriptSeat
 
 Q_HAT = {"q_hat": 0.75, "n": 20, "epsilon": 0.2, "rank": 17, "run": "cal"}
