@@ -20,6 +20,12 @@ METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
 _KNOWN: Final = ("model", "method", "type", *METRICS)
 ALL: Final = ("all", "pairs")
 """Types of rows that are not of one type: AmbDif is of pairs."""
+_SHORT: Final[Mapping[str, TaskType]] = {
+    "unambiguous": "unambiguous_direct",
+    "clear": "unambiguous_direct",
+    "common_sense": "common_sense_knowledge",
+}
+"""Types as the paper's tables have them."""
 _NONE: Final = ("na", "n/a", "-", "nan")
 _EXACT: Final = 1e-9
 _NO_NUMBER: Final = "is {!r}, not a number; write a fraction of 1, such as 0.25, or 25%"
@@ -119,7 +125,8 @@ def _row(row: Row, percent: Collection[str]) -> ResultRow:
     method = next(
         (name for name, title in NAMES.items() if written.casefold() in (name, title.casefold())), None
     )
-    kind = spelled(row.get("type", ALL[0]))
+    called = spelled(row.get("type", ALL[0]))
+    kind = _SHORT.get(called, called)
     found = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),

@@ -169,7 +169,7 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
         for row in read.rows
     ]
     wrong = [fault for fault in read.faults if fault.code == "consistency"]
-    bad = len(read.faults) - len(wrong)
+    bad = sum(fault.severity != "warning" for fault in read.faults)
     said = [
         f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}"  # type: ignore[call-overload]
         for fault in wrong

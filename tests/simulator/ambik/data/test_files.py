@@ -343,7 +343,7 @@ def test_scenarios_columns_may_be_spelled_otherwise(write: WriteCsv, spell: Call
     [
         (("model", "method", "ambdif"), ("GPT-4", "LAP", "0.02"), None, {"ambdif": 0.02}),
         (("method", "HR", "SR"), ("LAP", "0.31", "0.17"), None, {"hr": 0.31, "sr": 0.17}),
-        (("method", "type", "icr"), ("lap", "Safety", ".2"), "safety", {"icr": 0.2}),
+        (("method", "type", "icr"), ("lap", "Common sense", ".2"), "common_sense_knowledge", {"icr": 0.2}),
         (("method", "type", "ssc"), ("lap", "Pairs", "0,5"), None, {"ssc": 0.5}),
         (("method", "hr", "sr"), ("NoHelp", "0.0", "NA"), None, {"hr": 0.0}),
     ],

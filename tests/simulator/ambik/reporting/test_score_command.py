@@ -126,6 +126,16 @@ def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
     assert "half of the last digit" in shown
 
 
+def test_a_table_in_percent_is_told_of_and_loses_no_row(call, tmp_path):
+    file = tmp_path / "results.csv"
+    file.write_text("Method,HR,SR\nKnowNo,85%,79%\nLAP,31%,17%\nBinary,99%,NA\n")
+    assert [one.get("hr") for one in scored(call, file)["result_table"]["results"]["rows"]] == [
+        *(0.85, 0.31, 0.99)
+    ]
+    told = call("score", file)
+    assert "left out" not in told.stdout and "hr, sr: percent, read as fractions of 1" in told.stderr
+
+
 def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
     from simulator.ambik.reporting.paper import paper
     from simulator.ambik.terms import TASK_TYPES
