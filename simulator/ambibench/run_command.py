@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 
 from logs.cli import LogOption
-from logs.paths import default_path
 from simulator.ambibench.data import BUILTIN, Draw
 from simulator.ambibench.features import Format, Pair
 from simulator.ambibench.generation import Design, Question, Spelling
@@ -50,6 +49,7 @@ from simulator.runner.command import (
     WorkersOption,
     model_options,
     play,
+    read_manner,
     run_name,
 )
 from simulator.runner.scoring import by_rules
@@ -115,7 +115,7 @@ def run_ambibench(
 
     The same command again continues where it stopped.
     """
-    path, console = log or default_path(), Console()
+    console = Console()
     names = list(dict.fromkeys(model or ["offline/oracle"]))
     chosen = read_settings(setting or ("instruction,multiple" if data == BUILTIN else "all"))
     wanted = held_parts(data, parts(chosen, kind=kind, fold=fold, second=second_name))
@@ -123,6 +123,18 @@ def run_ambibench(
     everything = setting is None or "all" in setting
     experiment = Experiment(
         pairs=playable(names, wanted, console, everything=everything),
+        manner=read_manner(
+            log,
+            seed=seed,
+            repeat=repeat,
+            concurrency=concurrency,
+            workers=workers,
+            budget=budget,
+            base_url=base_url,
+            cache=cache,
+            prices=prices,
+            run=run,
+        ),
         data=data,
         draw=Draw(
             seed=seed,
@@ -141,13 +153,6 @@ def run_ambibench(
             "max_tokens": max_tokens,
             "system": system,
         },
-        models=model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices),
-        log=path,
-        seed=seed,
-        repeats=repeat,
-        name=run,
-        concurrency=concurrency,
-        workers=workers,
     )
     play_all(experiment, console)
 
@@ -178,21 +183,20 @@ def evaluate_fold(
     return play_all(
         Experiment(
             pairs=tuple((name, part) for name in models),
+            manner=Manner(log=log, models=model_options(log), seed=seed),
             draw=Draw(seed=seed, per_cell=per_cell),
-            models=model_options(log),
-            log=log,
-            seed=seed,
         ),
         console,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Manner):
+class Experiment:
     """Who plays what, and how; one run for each pair.
 
     Attributes:
         pairs: a player and a part of the experiment.
+        manner: how every run is played.
         data: where the items come from.
         draw: how built-in ones are drawn.
         form: the format wanted; both if None.
@@ -201,6 +205,7 @@ class Experiment(Manner):
     """
 
     pairs: tuple[tuple[str, Part], ...]
+    manner: Manner
     data: str = BUILTIN
     draw: Draw = field(default_factory=Draw)
     form: Format | None = None
@@ -222,9 +227,9 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
         typer.Exit: with status 1 if episodes failed.
     """
     Options.read(experiment.options)
-    require_players(experiment.names, experiment.models)
+    require_players(experiment.names, experiment.manner.models)
     told = [play(_wanted(experiment, who, part), console) for who, part in experiment.pairs]
-    return print_played(console, experiment.log, told, summarise, print_summaries)
+    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
@@ -234,12 +239,12 @@ def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
         room=ROOM,
         seats={PARTICIPANT: who},
         items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
+        manner=experiment.manner.called(run_name(experiment.manner.name, (who, part.name), pairs)),
         options=experiment.options,
         config={"data": experiment.data, "part": part.name, "software_version": version("askback")},
         label=part.name,
         title=part.name,
         shown=SHOWN,
-        **experiment.manner(run_name(experiment.name, (who, part.name), pairs)),
     )
 
 

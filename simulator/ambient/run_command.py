@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from logs.cli import LogOption
-from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split
 from simulator.ambient.distractors import DistractorRule
 from simulator.ambient.items import InstructionText, Task
@@ -37,8 +36,8 @@ from simulator.runner.command import (
     SeedOption,
     Wanted,
     WorkersOption,
-    model_options,
     play,
+    read_manner,
     run_name,
 )
 from simulator.runner.scoring import by_rules
@@ -124,7 +123,7 @@ def run_ambient(
 
     The same command again continues where it stopped.
     """
-    path, console = log or default_path(), Console()
+    console = Console()
     options = {
         "max_tokens": max_tokens,
         "top": top,
@@ -145,37 +144,44 @@ def run_ambient(
         results=tuple(results or ()),
         distractors=distractors,
     )
-    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    manner = read_manner(
+        log,
+        seed=seed,
+        repeat=repeat,
+        concurrency=concurrency,
+        workers=workers,
+        budget=budget,
+        base_url=base_url,
+        cache=cache,
+        prices=prices,
+        run=run,
+    )
     names = list(dict.fromkeys(model or ["offline/gold"]))
-    pairs = playable(names, read_tasks(task), wish, options, models, console, everything="all" in task)
+    pairs = playable(names, read_tasks(task), wish, options, manner.models, console, everything="all" in task)
     play_all(
         Experiment(
             pairs=pairs,
+            manner=manner,
             wish=wish,
             options=options,
-            models=models,
-            log=path,
-            seed=seed,
-            repeats=repeat,
-            name=run,
-            concurrency=concurrency,
-            workers=workers,
         ),
         console,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Manner):
+class Experiment:
     """Who does what, and how; one run for each pair.
 
     Attributes:
         pairs: a player and a task.
+        manner: how every run is played.
         wish: how items are made.
         options: of episodes; of them a run has those that concern its task.
     """
 
     pairs: tuple[tuple[str, Task], ...]
+    manner: Manner
     wish: Wish = field(default_factory=Wish)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -242,7 +248,7 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
     # All items first: what is wrong with the data of the last task is told before the first is played.
     wanted = [_wanted(experiment, who, task) for who, task in experiment.pairs]
     told = [play(one, console) for one in wanted]
-    return print_played(console, experiment.log, told, summarise, print_summaries)
+    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
@@ -252,6 +258,7 @@ def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
         room=ROOM,
         seats={ANNOTATOR: who},
         items=part_items(task, who, wish),
+        manner=experiment.manner.called(run_name(experiment.manner.name, (who, name), pairs)),
         options={name: options[name] for name in _OPTIONS.get(task, ()) if name in options},
         config={
             "data": wish.data,
@@ -262,7 +269,6 @@ def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
         label=name,
         title=name,
         shown=_SHOWN[task],
-        **experiment.manner(run_name(experiment.name, (who, name), pairs)),
     )
 
 

@@ -29,17 +29,19 @@ CALIBRATING: Final = {"right_before": "right"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Manner):
+class Experiment:
     """Who plays what, and how; one run for each pair, and one more for each that is calibrated.
 
     Attributes:
         pairs: a robot, and its method if it is a model.
+        manner: how every run is played.
         wish: how items are made.
         common: options of all episodes.
         calibrations: runs that were played already.
     """
 
     pairs: tuple[tuple[str, Method | None], ...]
+    manner: Manner
     wish: Wish = field(default_factory=Wish)
     common: Mapping[str, Any] = field(default_factory=dict)
     user: str = ITEM
@@ -76,7 +78,7 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
             calibrated = _calibrated(experiment, source, tests, console)
             options["calibration"] = calibration_option(calibrated)
         told.append(play(_wanted(experiment, robot, method, tests, options), console))
-    return print_played(console, experiment.log, told, summarise, _print)
+    return print_played(console, experiment.manner.log, told, summarise, _print)
 
 
 def _print(console: Console, summaries: Sequence[RunSummary]) -> None:
@@ -89,7 +91,7 @@ def _given(experiment: Experiment, robot: str, method: Method | None, tests: tup
     if method not in CONFORMAL or not experiment.calibrations:
         return None
     options = experiment.options(method)
-    with LogReader(experiment.log) as reader:
+    with LogReader(experiment.manner.log) as reader:
         run = fitting(reader, experiment.calibrations, robot, options)
         if run is not None:
             calibrated_on(reader, run, Options.read(options).settings, tests)
@@ -103,7 +105,7 @@ def _calibrated(experiment: Experiment, run: str, tests: tuple[Item, ...], conso
         typer.Exit: with status 1 if episodes of it failed: they must be played first.
     """
     settings = Options.read(experiment.common).settings
-    with LogReader(experiment.log) as reader:
+    with LogReader(experiment.manner.log) as reader:
         failed = sum(one.status == "failed" for one in reader.endings(run).values())
         ended = len(reader.episodes(run, latest=True, status="failed")) if failed else 0
         if ended:
@@ -128,8 +130,7 @@ def _calibrating(
     return replace(
         _wanted(experiment, robot, method, items, options),
         seats={ROBOT: robot, USER: ITEM},
-        repeats=1,
-        name=None if name is None else f"{name}-{SUFFIX}",
+        manner=replace(experiment.manner, repeats=1, name=None if name is None else f"{name}-{SUFFIX}"),
         label=f"{method}-{SUFFIX}",
         title=f"{SUFFIX}, {_title(method)}",
         shown=CALIBRATING,
@@ -148,6 +149,7 @@ def _wanted(
         room=ROOM,
         seats={ANNOTATOR: robot} if annotates else {ROBOT: robot, USER: experiment.user},
         items=items,
+        manner=experiment.manner.called(_run_name(experiment, robot, method)),
         options=options,
         config={
             "data": experiment.wish.data,
@@ -158,7 +160,6 @@ def _wanted(
         label=method or "",
         title=f"test, {_title(method)}" if method else "episodes",
         shown=FORMS if annotates else SHOWN,
-        **experiment.manner(_run_name(experiment, robot, method)),
     )
 
 
@@ -168,4 +169,4 @@ def _title(method: Method | None) -> str:
 
 def _run_name(experiment: Experiment, robot: str, method: Method | None) -> str | None:
     pairs = [(each, one or "") for each, one in experiment.pairs]
-    return run_name(experiment.name, (robot, method or ""), pairs)
+    return run_name(experiment.manner.name, (robot, method or ""), pairs)

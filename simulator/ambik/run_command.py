@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from logs.cli import LogOption
-from logs.paths import default_path
 from simulator.ambik.data import BUILTIN
 from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.items import Task
@@ -46,7 +45,7 @@ from simulator.runner.command import (
     SeedOption,
     TogetherOption,
     WorkersOption,
-    model_options,
+    read_manner,
 )
 from simulator.runner.scoring import by_rules
 
@@ -136,7 +135,7 @@ def run_ambik(
     Conformal methods are calibrated first, in a run of their own, on the calibration part of the data. The
     same command again continues where it stopped.
     """
-    path, console = log or default_path(), Console()
+    console = Console()
     settings = Settings(
         target_success=target_success,
         temperature=temperature,
@@ -171,36 +170,40 @@ def run_ambik(
         "settings": settings_option(settings),
     }
     Options.read(common)
-    models = model_options(
-        path, base_url=base_url, cache=cache, budget=budget, prices=prices, together=together
+    manner = read_manner(
+        log,
+        seed=seed,
+        repeat=repeat,
+        concurrency=concurrency,
+        workers=workers,
+        budget=budget,
+        base_url=base_url,
+        cache=cache,
+        prices=prices,
+        run=run,
+        together=together,
     )
     methods, everything = read_methods(method)
     robots = list(dict.fromkeys(model or ["offline/kitchen"]))
     pairs: tuple[tuple[str, Method | None], ...]
     left_out: Mapping[str, list[str]] = {}
     if task == "annotate":
-        pairs = annotators(robots, models)
+        pairs = annotators(robots, manner.models)
     else:
-        require_user(user, models)
-        pairs, left_out = playable(robots, methods, chooser, samples, models, everything=everything)
+        require_user(user, manner.models)
+        pairs, left_out = playable(robots, methods, chooser, samples, manner.models, everything=everything)
     for why, what in left_out.items():
         console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
     play_all(
         Experiment(
             pairs=pairs,
+            manner=manner,
             wish=wish,
             common=common,
             user=user,
             chooser=chooser,
             samples=samples,
             calibrations=tuple(dict.fromkeys(calibration or ())),
-            models=models,
-            log=path,
-            seed=seed,
-            repeats=repeat,
-            name=run,
-            concurrency=concurrency,
-            workers=workers,
         ),
         console,
     )

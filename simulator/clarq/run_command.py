@@ -38,8 +38,8 @@ from simulator.runner.command import (
     SeedOption,
     Wanted,
     WorkersOption,
-    model_options,
     play,
+    read_manner,
     read_ranges,
 )
 from trees.types import Split
@@ -77,8 +77,18 @@ def run_clarq(
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
     languages = ("en", "zh") if lang == "both" else (lang,)
     wanted_types = None if types is None else read_ranges("--types", types, "1-10 or 3,7,12")
-    path = log or default_path()
-    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    manner = read_manner(
+        log,
+        seed=seed,
+        repeat=repeat,
+        concurrency=concurrency,
+        workers=workers,
+        budget=budget,
+        base_url=base_url,
+        cache=cache,
+        prices=prices,
+        run=run,
+    )
     items = tuple(
         task
         for language in languages
@@ -88,22 +98,16 @@ def run_clarq(
         room=ROOM,
         seats={SEEKER: seeker, PROVIDER: provider},
         items=items,
+        manner=manner,
         options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
-        models=models,
         config={"data": data, "languages": list(languages)},
-        seed=seed,
-        repeats=repeat,
-        name=run,
-        concurrency=concurrency,
-        workers=workers,
-        log=path,
         title="dialogues",
         shown=SHOWN,
-        afterwards=partial(_judged, judge, models),
+        afterwards=partial(_judged, judge, manner.models),
     )
     console = Console()
     run_id = play(wanted, console)
-    with LogReader(path) as reader:
+    with LogReader(manner.log) as reader:
         told = report(reader, run_id)
         print_report(console, told, reader.usage(run_id))
     if told.failures:

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from logs import LogReader, ModelUsage
 from logs.cli import LogOption
-from logs.paths import default_path
 from logs.rows import Score
 from simulator.errors import InputError
 from simulator.handmethat.data import NoEpisodeError, load_tasks
@@ -35,8 +34,8 @@ from simulator.runner.command import (
     SeedOption,
     Wanted,
     WorkersOption,
-    model_options,
     play,
+    read_manner,
     read_ranges,
 )
 from simulator.runner.scoring import by_rules
@@ -85,8 +84,18 @@ def run_handmethat(
     log: LogOption = None,
 ) -> None:
     """Play HandMeThat episodes and score them. The same command again continues where it stopped."""
-    path = log or default_path()
-    models = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
+    manner = read_manner(
+        log,
+        seed=seed,
+        repeat=repeat,
+        concurrency=concurrency,
+        workers=workers,
+        budget=budget,
+        base_url=base_url,
+        cache=cache,
+        prices=prices,
+        run=run,
+    )
     tasks = load_items(data, None if levels is None else parse_levels(levels), per_level, split)
     told: list[str] = []
     console = Console()
@@ -104,19 +113,13 @@ def run_handmethat(
             room=ROOM,
             seats={ROBOT: robot, HUMAN: human},
             items=tuple(Posed(task, lang) for task in tasks),
+            manner=manner.called(f"{run}-{one}" if run and mode == "both" else run),
             options=options,
-            models=models,
             config={"data": data, "language": lang},
-            seed=seed,
-            repeats=repeat,
-            name=f"{run}-{one}" if run and mode == "both" else run,
-            concurrency=concurrency,
-            workers=workers,
-            log=path,
             shown=SHOWN,
         )
         told.append(play(wanted, console))
-    with LogReader(path) as reader:
+    with LogReader(manner.log) as reader:
         found = report(reader, told)
         print_report(console, found, [usage for one in told for usage in reader.usage(one)])
     if found.failures:

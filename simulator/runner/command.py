@@ -1,7 +1,7 @@
 """What every `askback run BENCHMARK` does once its command line is read: play a run, show it, stop cleanly.
 
 A benchmark's own command reads its own options, makes a `Wanted` out of them, calls `play`, and prints its
-own report of the run. One that plays several runs at a time gathers what they share in a `Manner` of its own.
+own report of the run. The options that all of them have become a `Manner`, which several runs may share.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from logs import LogReader, LogWriter
+from logs.paths import default_path
 from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.home import home
@@ -71,7 +72,7 @@ class Manner:
         seed: of the run.
         repeats: how often each item is played.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
-        concurrency: episodes at a time; at least as many as a model writes together.
+        concurrency: episodes at a time.
         workers: processes that share them; None to choose.
     """
 
@@ -83,18 +84,24 @@ class Manner:
     concurrency: int = 8
     workers: int | None = None
 
-    def manner(self, name: str | None) -> dict[str, Any]:
-        """The same for one of several runs, called `name`: arguments of its `Wanted`."""
-        return {one.name: getattr(self, one.name) for one in fields(Manner)} | {"name": name}
+    @property
+    def places(self) -> int:
+        """Episodes at a time: a batch that fewer ask for would never be full."""
+        return max(self.concurrency, self.models.together)
+
+    def called(self, name: str | None) -> Manner:
+        """The same for one of several runs, called `name`."""
+        return replace(self, name=name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted(Manner):
+class Wanted:
     """One run of a command line, checked.
 
     Attributes:
         seats: seat -> the name of who sits there.
         items: the benchmark's own items, in the order in which they are played.
+        manner: how it is played.
         options: go into every episode.
         config: what else tells this run from others (the data, the languages); the models' server and the
             version of the prompts need not be named.
@@ -108,6 +115,7 @@ class Wanted(Manner):
     room: Room
     seats: Mapping[str, str]
     items: tuple[Any, ...]
+    manner: Manner
     options: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
@@ -116,14 +124,44 @@ class Wanted(Manner):
     afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
 
     @property
-    def places(self) -> int:
-        """Episodes at a time: a batch that fewer ask for would never be full."""
-        return max(self.concurrency, self.models.together)
-
-    @property
     def crew(self) -> NamedCrew:
         """Who plays, by name."""
-        return NamedCrew(benchmark=self.room.name, names=self.seats, options=self.options, models=self.models)
+        return NamedCrew(
+            benchmark=self.room.name, names=self.seats, options=self.options, models=self.manner.models
+        )
+
+
+def read_manner(
+    log: Path | None,
+    *,
+    seed: int,
+    repeat: int,
+    concurrency: int,
+    workers: int | None,
+    budget: float | None,
+    base_url: str | None,
+    cache: bool,
+    prices: Path | None,
+    run: str | None,
+    together: int = 1,
+) -> Manner:
+    """How runs are played, as the options say that every `run` command has.
+
+    Raises:
+        InputError: if the price table is missing or wrong.
+    """
+    path = log or default_path()
+    return Manner(
+        log=path,
+        models=model_options(
+            path, base_url=base_url, cache=cache, budget=budget, prices=prices, together=together
+        ),
+        seed=seed,
+        repeats=repeat,
+        name=run,
+        concurrency=concurrency,
+        workers=workers,
+    )
 
 
 def model_options(
@@ -208,8 +246,9 @@ def play(wanted: Wanted, console: Console) -> str:
     """
     if "person" in wanted.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
-    episodes = len(wanted.items) * wanted.repeats
-    workers = workers_for(wanted.workers, wanted.seats, episodes, wanted.models.budget)
+    manner = wanted.manner
+    episodes = len(wanted.items) * manner.repeats
+    workers = workers_for(manner.workers, wanted.seats, episodes, manner.models.budget)
     # What is loaded by now outlives the run; the collector need not look through it again and again.
     gc.freeze()
     try:
@@ -222,19 +261,19 @@ def play(wanted: Wanted, console: Console) -> str:
 
 
 async def _play(wanted: Wanted, workers: int, console: Console) -> str:
-    crew = wanted.crew
-    async with LogWriter(wanted.log, durable=False) as log:
-        with LogReader(wanted.log) as reader:
-            async with crew(log, wanted.places) as seats, wanted.afterwards(reader, log) as rest:
+    crew, manner = wanted.crew, wanted.manner
+    async with LogWriter(manner.log, durable=False) as log:
+        with LogReader(manner.log) as reader:
+            async with crew(log, manner.places) as seats, wanted.afterwards(reader, log) as rest:
                 plan = _plan(wanted, seats)
-                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {wanted.log}")
+                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {manner.log}")
                 with progress_bar(console, wanted.title, wanted.shown) as show:
                     await run_batch(
                         plan,
                         log,
                         reader,
-                        concurrency=wanted.places,
-                        executor=executor_for(crew, wanted.log, workers, wanted.places),
+                        concurrency=manner.places,
+                        executor=executor_for(crew, manner.log, workers, manner.places),
                         on_progress=show,
                     )
                 await rest(plan.run.id)
@@ -242,20 +281,21 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
 
 
 def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
+    manner = wanted.manner
     reached: dict[str, Any] = {
-        "base_url": wanted.models.base_url,
+        "base_url": manner.models.base_url,
         "prompts": versions_digest(wanted.room.name),
     }
-    if wanted.models.together > 1:  # left out otherwise, so that older runs can be continued
-        reached["together"] = wanted.models.together
+    if manner.models.together > 1:  # left out otherwise, so that older runs can be continued
+        reached["together"] = manner.models.together
     return build_plan(
         room=wanted.room,
         items=wanted.items,
         seats=seats,
         config={**wanted.config, **reached},
-        seed=wanted.seed,
-        repeats=wanted.repeats,
+        seed=manner.seed,
+        repeats=manner.repeats,
         options=wanted.options,
-        name=wanted.name,
+        name=manner.name,
         label=wanted.label,
     )

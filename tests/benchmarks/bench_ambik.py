@@ -41,6 +41,7 @@ from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Role
 from simulator.ambik.trial_log import decisions
 from simulator.models import Completion, ModelOptions, Request, TokenLogprob
+from simulator.runner.command import Manner
 from simulator.stats import RESAMPLES
 
 LATENCY = 0.04
@@ -102,13 +103,15 @@ def play(log: Path, pairs: int = PAIRS) -> Played:
     """Five methods with their calibrations, through the runner."""
     experiment = Experiment(
         pairs=tuple(("offline/script", method) for method in METHODS),
+        manner=Manner(
+            log=log,
+            models=ModelOptions(script=answer, latency=LATENCY),
+            workers=1,
+            concurrency=CONCURRENCY,
+            name="bench",
+        ),
         wish=wish(pairs),
-        models=ModelOptions(script=answer, latency=LATENCY),
-        log=log,
         samples=SAMPLES,
-        workers=1,
-        concurrency=CONCURRENCY,
-        name="bench",
         common={
             "task": "decide",
             "context": "full_plan",

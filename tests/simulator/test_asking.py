@@ -31,7 +31,7 @@ from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.handmethat.room import Posed
-from simulator.runner.command import Wanted, model_options, play
+from simulator.runner.command import Manner, Wanted, model_options, play
 
 cli = typer.Typer()
 cli.command()(report_asking)
@@ -122,11 +122,8 @@ def log(tmp_path_factory):
             room=room,
             seats=seats,
             items=items,
-            log=path,
+            manner=Manner(log=path, models=model_options(path), name=name, workers=1),
             options=options,
-            models=model_options(path),
-            name=name,
-            workers=1,
         )
         play(wanted, _Silent())
     return path

@@ -15,7 +15,15 @@ from simulator.clarq.room import ROOM
 from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
-from simulator.runner.command import Manner, Wanted, model_options, play, read_ranges, run_name
+from simulator.runner.command import (
+    Manner,
+    Wanted,
+    model_options,
+    play,
+    read_manner,
+    read_ranges,
+    run_name,
+)
 
 
 @pytest.fixture
@@ -25,9 +33,13 @@ def wanted(tmp_path, monkeypatch):
         room=ROOM,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en", limit=2)),
-        log=tmp_path / "log.sqlite",
+        manner=Manner(log=tmp_path / "log.sqlite"),
         shown={"success": "S"},
     )
+
+
+def reached(wanted, *, workers=None, **models):
+    return replace(wanted.manner, workers=workers, models=model_options(wanted.manner.log, **models))
 
 
 @pytest.fixture
@@ -38,9 +50,9 @@ def console():
 def test_a_run_is_played_and_the_same_again_continues_it(wanted, console):
     run = play(wanted, console)
     assert play(wanted, console) == run
-    assert play(replace(wanted, seed=1), console) != run
+    assert play(replace(wanted, manner=replace(wanted.manner, seed=1)), console) != run
     assert f"run {run} in" in console.export_text()
-    with LogReader(wanted.log) as reader:
+    with LogReader(wanted.manner.log) as reader:
         assert len(reader.episodes(run)) == 2
         assert reader.run(run).config["base_url"] is None
         assert reader.run(run).config["prompts"]
@@ -72,25 +84,25 @@ def test_ctrl_c_leaves_a_log_that_the_same_command_continues(wanted, console, mo
             play(wanted, console)
     assert exit.value.exit_code == 130
     assert "The same command continues" in console.export_text()
-    with LogReader(wanted.log) as reader:
+    with LogReader(wanted.manner.log) as reader:
         assert len(reader.endings(play(wanted, console))) == 2
 
 
 def test_mistakes_are_told_before_the_log_is_made(wanted, console):
     person = {"seeker": "person", "provider": "offline/experts"}
-    shared = replace(wanted, workers=2, models=model_options(wanted.log, budget=1.0))
+    shared = replace(wanted, manner=reached(wanted, workers=2, budget=1.0))
     for wrong, named in ((replace(wanted, seats=person), "askback app"), (shared, "--budget")):
         with pytest.raises(InputError, match=named):
             play(wrong, console)
-    assert not wanted.log.exists()
+    assert not wanted.manner.log.exists()
 
 
 def test_how_models_are_reached(wanted, tmp_path):
-    assert model_options(wanted.log).cache_path == tmp_path / "home" / "cache.sqlite"
-    assert model_options(wanted.log, cache=False).cache_path is None
-    assert isinstance(model_options(wanted.log, budget=0.0).budget, Budget)
+    assert model_options(wanted.manner.log).cache_path == tmp_path / "home" / "cache.sqlite"
+    assert model_options(wanted.manner.log, cache=False).cache_path is None
+    assert isinstance(model_options(wanted.manner.log, budget=0.0).budget, Budget)
     with pytest.raises(InputError, match=r"gone\.yaml"):
-        model_options(wanted.log, prices=tmp_path / "gone.yaml")
+        model_options(wanted.manner.log, prices=tmp_path / "gone.yaml")
 
 
 def test_a_batch_of_answers_has_enough_episodes_to_be_full(wanted, console, monkeypatch):
@@ -101,15 +113,15 @@ def test_a_batch_of_answers_has_enough_episodes_to_be_full(wanted, console, monk
 
     monkeypatch.setattr(command, "run_batch", batch)
     for together in (1, 16):
-        play(replace(wanted, models=model_options(wanted.log, together=together)), console)
-    play(replace(wanted, models=model_options(wanted.log, together=4)), console)
+        play(replace(wanted, manner=reached(wanted, together=together)), console)
+    play(replace(wanted, manner=reached(wanted, together=4)), console)
     assert places == [8, 16, 8]
 
 
 def test_answers_written_together_are_another_run(wanted, console):
     alone = play(wanted, console)
-    together = play(replace(wanted, models=model_options(wanted.log, together=16)), console)
-    with LogReader(wanted.log) as reader:
+    together = play(replace(wanted, manner=reached(wanted, together=16)), console)
+    with LogReader(wanted.manner.log) as reader:
         assert "together" not in reader.run(alone).config
         assert reader.run(together).config["together"] == 16
 
@@ -124,11 +136,24 @@ def test_a_name_given_to_several_runs_tells_them_apart():
     assert run_name("n", ("offline/b", ""), [("offline/b", ""), ("offline/b", "knowno")]) == "n"
 
 
-def test_how_runs_are_played_goes_into_each_of_them(wanted):
-    several = Manner(log=wanted.log, seed=3, repeats=2, name="n", concurrency=4, workers=1)
-    one = Wanted(room=ROOM, seats=wanted.seats, items=wanted.items, **several.manner("n-one"))
-    assert (one.log, one.seed, one.repeats, one.concurrency, one.workers) == (wanted.log, 3, 2, 4, 1)
-    assert one.name == "n-one" and one.models is several.models
+def test_what_is_said_of_all_runs_is_said_of_each(wanted):
+    said = {"seed": 3, "concurrency": 4, "workers": 1}
+    several = read_manner(
+        wanted.manner.log,
+        **said,
+        repeat=2,
+        run="n",
+        budget=None,
+        base_url="http://here",
+        cache=False,
+        prices=None,
+        together=6,
+    )
+    one = several.called("n-one")
+    assert one == replace(several, name="n-one") and one.models is several.models
+    assert (one.log, one.repeats, several.name, one.places) == (wanted.manner.log, 2, "n", 6)
+    assert {name: getattr(one, name) for name in said} == said
+    assert (one.models.base_url, one.models.cache_path) == ("http://here", None)
 
 
 def test_numbers_and_ranges():

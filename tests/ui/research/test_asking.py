@@ -21,7 +21,7 @@ from simulator.clarq.room import ROOM as CLARQ
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.handmethat.room import Posed
-from simulator.runner.command import Wanted, model_options, play
+from simulator.runner.command import Manner, Wanted, model_options, play
 from ui.research.asking_page import MEASURES
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -46,11 +46,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
             room=room,
             seats=seats,
             items=tuple(items),
-            log=path,
+            manner=Manner(log=path, models=model_options(path), name=name, workers=1),
             options=options,
-            models=model_options(path),
-            name=name,
-            workers=1,
         )
         play(wanted, Console(quiet=True))
     with LogWriter(path, durable=False) as writer, LogReader(path) as reader:

@@ -25,6 +25,7 @@ from simulator.ambik.score_command import score_ambik
 from simulator.ambik.sessions import AmbikSessions
 from simulator.models import Completion, ModelOptions, TokenLogprob
 from simulator.models.base import Request
+from simulator.runner.command import Manner
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -85,12 +86,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         play_all(
             Experiment(
                 pairs=pairs,
+                manner=Manner(log=path, models=ModelOptions(script=_cook()), workers=1, name=name),
                 wish=wish,
-                models=ModelOptions(script=_cook()),
-                log=path,
-                workers=1,
                 samples=2,
-                name=name,
                 common={**common, **more},
             ),
             Console(quiet=True),

@@ -43,6 +43,7 @@ from simulator.ambik.trial_log import (
 )
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
+from simulator.runner.command import Manner
 from simulator.runner.scoring import score_command
 from simulator.seeds import derive_seed
 from simulator.stats import wilson
@@ -137,17 +138,18 @@ def experiment(log_path, model, tmp_path, monkeypatch):
             "questions": 0,
             "settings": {},
         }
-        given = {
-            "pairs": tuple(("offline/script", method) for method in methods),
-            "wish": Wish(limit=6, calibrating=8),
-            "models": ModelOptions(script=model),
-            "log": log_path,
-            "workers": 1,
-            "name": "t",
-            **more,
-            "common": {**common, **more.get("common", {})},
-        }
-        return Experiment(**given)
+        common |= more.pop("common", {})
+        played = {"models": ModelOptions(script=model), "workers": 1, "name": "t"}
+        played |= {name: more.pop(name) for name in played.keys() & more}
+        return Experiment(
+            manner=Manner(log=log_path, **played),
+            common=common,
+            **{
+                "pairs": tuple(("offline/script", method) for method in methods),
+                "wish": Wish(limit=6, calibrating=8),
+                **more,
+            },
+        )
 
     return make
 
