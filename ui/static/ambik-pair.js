@@ -207,7 +207,7 @@
         const { intent, variants, none } = list.dataset;
         list.replaceChildren(...accepts.map((one) => {
           const item = element("li", "", { class: one.intent ? "ak-hit" : one.variants ? "ak-near" : "" });
-          const words = [one.intent && intent, one.variants && variants].filter(Boolean).join(" ");
+          const words = [one.intent && intent, one.variants && variants].filter(Boolean).join(" · ");
           item.append(element("span", one.text, { lang: "en", dir: "ltr" }), element("small", words || none));
           return item;
         }));
