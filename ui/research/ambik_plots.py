@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
+from textwrap import wrap
 from typing import Any
 
 from simulator.ambik.conformal import Histogram
@@ -18,6 +20,8 @@ from ui.research.format import number
 Plotly = dict[str, Any]
 SAID = "research.ambik.plot"
 _NEAR_END = 0.85
+_LABEL_WIDTH = 40  # characters; so many fit a phone
+_LABEL_LINE, _SHARES = 18, 36  # px: a line of a name, and what the two shares below it take
 _MINT, _CLAY, _GOLD = "--ab-accent", "--ab-clay", "--ab-gold"
 
 
@@ -107,6 +111,8 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
     if not known:
         return None
     labels = [_robot(t, one) for one in known]
+    lines = [wrap(label, _LABEL_WIDTH) for label in labels]
+    row = _SHARES + _LABEL_LINE * max(map(len, lines))
     data: list[Plotly] = []
     for name, colour, symbol in (("when_needed", _MINT, "circle"), ("when_not", _CLAY, "diamond")):
         shares = [(label, getattr(one, name)) for one, label in zip(known, labels, strict=True)]
@@ -117,6 +123,7 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
                     "type": "scatter",
                     "mode": "markers",
                     "name": t(f"research.asking.column.{name}"),
+                    "orientation": "h",  # the two stand one below the other
                     "x": [share.value for _, share in there],
                     "y": [label for label, _ in there],
                     "error_x": _whiskers([share for _, share in there], colour),
@@ -129,10 +136,13 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
     layout["yaxis"] |= {
         "categoryorder": "array",
         "categoryarray": labels,
-        "range": [len(labels) - 0.4, -0.6],
+        "range": [len(labels) - 0.6, -0.75],
         "ticks": "",
+        "showticklabels": False,
     }
-    layout["scattermode"] = "group"
+    # Above its line, a name leaves the scale its width.
+    layout["annotations"] = [_name(label, told) for label, told in zip(labels, lines, strict=True)]
+    layout |= {"scattermode": "group", "scattergap": 1 - _SHARES / row}
     layout["showlegend"] = True
     title = t(f"research.asking.room.{benchmark}")
     figure = Figure(
@@ -140,15 +150,29 @@ def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
         title,
         t("research.asking.figure_note"),
         {"data": data, "layout": layout},
-        150 + 44 * len(labels),
+        130 + row * len(labels),
     )
     return figure
 
 
 def _robot(t: Strings, row: Row) -> str:
     robot = robot_name(t, row)
-    name = f"{robot} / {row.user}" if row.user else robot
-    return name if len(name) <= 34 else f"{name[:33]}…"
+    return f"{robot} / {row.user}" if row.user else robot
+
+
+def _name(label: str, told: Sequence[str]) -> Plotly:
+    """A name at the left end of the scale, above the shares that it is of."""
+    return {
+        "text": "<br>".join(map(escape, told)),
+        "align": "left",
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": label,
+        "yanchor": "bottom",
+        "yshift": _SHARES / 2 - 2,
+        "showarrow": False,
+    }
 
 
 def _line(name: str, known: Sequence[tuple[float, Interval]], colour: str, dash: str) -> list[Plotly]:
