@@ -85,7 +85,8 @@ def _missing_reference(connection: sqlite3.Connection, table: Table, values: Val
         if connection.execute(f"SELECT 1 FROM {target} WHERE {key} = ?", [wanted]).fetchone() is None:
             return NotInLog(
                 f"{_name(table, values)} names {column.name} {wanted!r}, which is not in the log; "
-                "write that first"
+                "write that first",
+                str(wanted),
             )
     return _wrong_place(connection, values) if table.row is Turn else None
 

@@ -16,15 +16,33 @@ from __future__ import annotations
 
 
 class LogError(Exception):
-    """The log cannot be read or written."""
+    """The log cannot be read or written.
+
+    Attributes:
+        code: names what went wrong, so that a page can say it in a person's language.
+        named: the values in it, by name.
+    """
+
+    code = "log_failed"
+
+    def __init__(self, message: str, **named: str) -> None:
+        super().__init__(message)
+        self.named = named
 
 
 class LogConflict(LogError):
     """A row contradicts one that is in the log already."""
 
+    code = "log_conflict"
+
 
 class NotInLog(LogError, LookupError):
-    """Something named is not in the log."""
+    """Something named is not in the log; `named` says what, as ``wanted``."""
+
+    code = "not_in_log"
+
+    def __init__(self, message: str, wanted: str = "") -> None:
+        super().__init__(message, wanted=wanted)
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""

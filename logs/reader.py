@@ -165,7 +165,7 @@ class LogReader:
             if len(found) > 1:
                 names = ", ".join(episode.id for episode in found[:5])
                 more = ", …" if len(found) > 5 else ""
-                raise NotInLog(f"several episodes match {part!r}: {names}{more}. Give more of the id.")
+                raise NotInLog(f"several episodes match {part!r}: {names}{more}. Give more of the id.", part)
             if found:
                 return found[0]
         return self.episode(part)
@@ -353,4 +353,4 @@ class LogReader:
         with self.connection() as connection:
             newest = connection.execute(f"SELECT {key} FROM {name} ORDER BY seq DESC LIMIT {_NEAR_AMONG}")
             there = [str(value) for (value,) in newest]
-        raise NotInLog(missing(row.__name__.lower(), wanted, there, self.path))
+        raise NotInLog(missing(row.__name__.lower(), wanted, there, self.path), wanted)

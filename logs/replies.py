@@ -56,7 +56,7 @@ class Unread:
         if not unread:
             return
         more = f" ({others} more rows were not written either)" if others else ""
-        raise type(unread[0])(f"{unread[0]}{more}") from unread[0]
+        raise type(unread[0])(f"{unread[0]}{more}", **unread[0].named) from unread[0]
 
 
 class Receipt(Future[Written]):

@@ -172,7 +172,12 @@ def load_asking(benchmark: str) -> Part:
         InputError: if nobody asks anything there.
     """
     if benchmark not in BENCHMARKS:
-        raise InputError(f"nobody asks back in {benchmark}; runs of {', '.join(BENCHMARKS)} can be compared")
+        raise InputError(
+            f"nobody asks back in {benchmark}; runs of {', '.join(BENCHMARKS)} can be compared",
+            code="nobody_asks",
+            benchmark=benchmark,
+            known=", ".join(BENCHMARKS),
+        )
     return cast(Part, load_part(benchmark, "asking"))
 
 
@@ -209,7 +214,7 @@ def _read_run(
     try:
         part = load_asking(benchmark)
     except InputError as error:
-        raise InputError(f"{run}: {error}") from error
+        raise InputError(f"{run}: {error}", code=error.code, **error.named) from error
     items = {row.hash: row for row in reader.items(run)}
     read = {hash: part.read_item(row) for hash, row in items.items()}
     judgments = _grouped(reader.judgments(run_id=run), lambda one: one.episode_id)

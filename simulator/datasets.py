@@ -193,12 +193,20 @@ def locate(data: str | Path, benchmark: str, builtin: str) -> Place:
     dataset = find(data) if isinstance(data, str) else None
     if dataset is not None:
         if dataset.benchmark != benchmark:
-            raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {benchmark}")
+            raise InputError(
+                f"data {data!r} belong to {dataset.benchmark}, not to {benchmark}",
+                code="data_of_another",
+                data=data,
+                benchmark=dataset.benchmark,
+            )
         return Place(dataset.folder, fixed=True)
     path = Path(data).expanduser()
     if not path.exists():
         raise InputError(
-            f"data {str(data)!r}: neither {builtin!r}, nor registered (see `askback data list`), nor a path"
+            f"data {str(data)!r}: neither {builtin!r}, nor registered (see `askback data list`), nor a path",
+            code="no_data",
+            data=str(data),
+            builtin=builtin,
         )
     return Place(path, fixed=False)
 

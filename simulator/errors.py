@@ -14,9 +14,25 @@ ending row. A *parse error* (a model's answer had the wrong form) is not a *rule
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class AskbackError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors raised on purpose.
+
+    Attributes:
+        code: names what went wrong, so that a page can say it in a person's language; empty where nobody
+            meets it in a browser, or where a page says the message as it is. The command line, files and
+            logs say the message.
+        named: the values in it, by name.
+    """
+
+    code: str = ""
+
+    def __init__(self, message: str, *, code: str = "", **named: object) -> None:
+        super().__init__(message)
+        self.code = code or self.code
+        self.named: Mapping[str, object] = named
 
 
 class InputError(AskbackError):
@@ -28,16 +44,31 @@ class SeatError(AskbackError):
 
     Attributes:
         cause: the seat, or ``parser`` if its answer could not be read.
-        code: names the rule, so that a page can say it in a person's language; may be empty.
+        code: names the rule.
         node: the node it is about, if any.
     """
 
     def __init__(self, message: str, cause: str, *, code: str = "", node: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, code=code, node=node)
         self.cause = cause
-        self.code = code
         self.node = node
 
 
 class ConflictError(AskbackError):
     """A submission does not fit what the log holds; the page should be shown anew."""
+
+
+class Trouble(str):
+    """What the seats opposite met with, for whoever waits: the English words, and a code for pages.
+
+    Attributes:
+        code: as of `AskbackError`.
+    """
+
+    code: str
+
+    def __new__(cls, message: str, code: str = "") -> Trouble:
+        """Words with their code."""
+        made = super().__new__(cls, message)
+        made.code = code
+        return made

@@ -23,6 +23,7 @@ from ui.calls import PLAY, Answer, PageCall, address
 from ui.dialogue import SendCall, state_of, take
 from ui.i18n import LANGUAGES, strings
 from ui.ports import PERSON, PROVIDER, SEATS, Sessions, opposite
+from ui.problems import problem_text
 from ui.render.frame import Frame, message_page
 from ui.render.home import home_page
 from ui.render.play import Company, Invitation, Notice, play_page
@@ -117,14 +118,14 @@ class Actions:
             seat = await (self._start(call) if name == CLARQ else self._room(name).start(call))
         except (AskbackError, ValidationError) as error:
             log.warning("an episode could not be started: %s", error)
-            return {"problem": _words(error, call)}
+            return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
         return {"go": address(self.signer.sign(seat))}
 
     async def _start(self, call: Mapping[str, Any]) -> Pass:
         asked = StartCall.model_validate(call)
         known = [entry.task_id for entry in self.sessions.catalog(asked.dialogue_language)]
         if not known:
-            raise InputError(strings(asked.language)("home.no_tasks"))
+            raise InputError("There are no tasks in this language.", code="no_tasks")
         # Which task a person is surprised with is nothing that a run has to reproduce.
         task_id = asked.task_id or random.SystemRandom().choice(known)
         episode_id = await self.sessions.start(
@@ -155,7 +156,7 @@ class Actions:
             entered = await room.enter(self._frame(asked), study_id, call)
         except (AskbackError, ValidationError) as error:
             log.warning("a study could not be entered: %s", error)
-            return {"problem": _words(error, call)}
+            return {"problem": problem_text(strings(str(call.get("language", ""))), error)}
         return self._entered(entered)
 
     async def next_set(self, call: Mapping[str, Any]) -> Answer:
@@ -242,7 +243,7 @@ class Actions:
 
     def _room(self, name: str) -> RoomActions:
         if name not in self.rooms:
-            raise InputError(f"{name} is not served here.")
+            raise InputError(f"{name} is not served here.", code="not_served", room=name)
         return self.rooms[name]
 
     async def _shown(self, frame: Frame, seat: Pass, view: SeatView, notice: Notice | None = None) -> str:
@@ -259,9 +260,3 @@ class Actions:
         # The provider's first line is a fixed greeting: it does not show that anybody has come.
         silent = sum(line.seat == other for line in view.lines) <= (1 if other == PROVIDER else 0)
         return Invitation(link, fresh=silent)
-
-
-def _words(error: Exception, call: Mapping[str, Any]) -> str:
-    if isinstance(error, ValidationError):
-        return strings(str(call.get("language", "")))("app.failed")
-    return str(error)

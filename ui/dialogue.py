@@ -10,6 +10,7 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from ui.calls import Answer, PageCall
 from ui.i18n import Strings
+from ui.problems import problem_text
 from ui.render.play import Notice
 from ui.tokens import Pass
 
@@ -63,10 +64,10 @@ async def take(
     except ConflictError:
         notice = Notice(texts("play.conflict"))
     except SeatError as error:
-        said = texts.get(f"play.refused_{error.code}", str(error), node=error.node)
+        said = texts.get(f"play.refused_{error.code}", problem_text(texts, error), node=error.node)
         notice = Notice(texts("play.refused", message=said), "problem")
     except InputError as error:
-        notice = Notice(texts("play.refused", message=str(error)), "problem")
+        notice = Notice(texts("play.refused", message=problem_text(texts, error)), "problem")
     return await table.view(seat.episode_id, seat.seat), notice
 
 

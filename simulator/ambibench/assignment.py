@@ -160,7 +160,9 @@ def drawn_prompt(
         InputError: if the setting is not played with that kind of instruction.
     """
     if kind not in _KINDS[setting]:
-        raise InputError(f"{setting} is played with {' or '.join(_KINDS[setting])}, not with {kind}.")
+        raise InputError(
+            f"{setting} is played with {' or '.join(_KINDS[setting])}, not with {kind}.", code="not_together"
+        )
     draw = draw_instruction if setting == "instruction" else draw_multiple
     return draw(seed, feature, form, kind, x_is=x_is, location_word=location_word, name=name)
 

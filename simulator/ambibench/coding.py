@@ -137,7 +137,7 @@ def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
     for episode, output in outputs(reader, runs).items():
         if output.token == token:
             return episode
-    raise InputError(f"There is no output {token!r} to be sorted.")
+    raise InputError(f"There is no output {token!r} to be sorted.", code="no_output", token=token)
 
 
 def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
@@ -153,7 +153,11 @@ def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
         InputError: if there is no such category.
     """
     if category not in CATEGORIES:
-        raise InputError(f"{category!r} is no category; they are {', '.join(CATEGORIES)}.")
+        raise InputError(
+            f"{category!r} is no category; they are {', '.join(CATEGORIES)}.",
+            code="no_choice",
+            value=category,
+        )
     return Judgment(
         id=f"{episode_id}/category/{rater}/{key}",
         episode_id=episode_id,
@@ -251,7 +255,11 @@ def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
             found[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
     if not found:
-        raise InputError(f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.")
+        raise InputError(
+            f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
+            code="no_outputs",
+            run=run_id,
+        )
     return found
 
 

@@ -39,7 +39,7 @@ def setting_with(setting: Played, kind: Kind) -> Played:
     if kind != "wug":
         return setting
     if setting == "instruction":
-        raise InputError("The made-up word goes with twenty sentences only.")
+        raise InputError("The made-up word goes with twenty sentences only.", code="wug_length")
     return "wug"
 
 
@@ -130,7 +130,11 @@ class AmbiBenchSessions(StudySessions):
 
 def _require(field: str, value: T, allowed: Sequence[T]) -> T:
     if value not in allowed:
-        raise InputError(f"{field} {value!r}: must be one of {', '.join(map(str, allowed))}.")
+        raise InputError(
+            f"{field} {value!r}: must be one of {', '.join(map(str, allowed))}.",
+            code="no_choice",
+            value=value,
+        )
     return value
 
 

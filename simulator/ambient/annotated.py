@@ -97,7 +97,11 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
         if isinstance(item, AnnotateItem):
             found[row.hash] = Annotated(key=row.hash, example=item.example)
     if not found:
-        raise InputError(f"{run_id} has no examples that linguists annotate: run the task annotate first.")
+        raise InputError(
+            f"{run_id} has no examples that linguists annotate: run the task annotate first.",
+            code="not_annotated",
+            run=run_id,
+        )
     for played in played_of(reader, [run_id]):
         if (one := found.get(played.episode.item_hash)) and (form := _form(played)):
             found[one.key] = replace(one, forms=(*_others(one, played), form))

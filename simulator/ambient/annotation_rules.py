@@ -195,7 +195,7 @@ def read_annotation(payload: Mapping[str, Any]) -> Annotation:
             comment=row.text("comment", empty=True) if row.get("comment") is not None else "",
         )
     except FieldError as error:
-        raise InputError(f"This is no annotation: {error}.") from error
+        raise InputError(f"This is no annotation: {error}.", code="malformed") from error
 
 
 def describe(annotation: Annotation) -> str:

@@ -118,7 +118,9 @@ def winner(fitting: Iterable[Category]) -> Category:
     for category in CATEGORIES:
         if category in fits:
             return category
-    raise InputError("Name a kind of ambiguity; if none fits, it is of another kind (other).")
+    raise InputError(
+        "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
+    )
 
 
 def sort_example(
@@ -148,14 +150,24 @@ def sort_example(
         InputError: if the example is not ambiguous, or a kind is missing or unknown.
     """
     if not example.ambiguous:
-        raise InputError(f"Example {example.id} is not ambiguous, so it is of no kind.")
+        raise InputError(
+            f"Example {example.id} is not ambiguous, so it is of no kind.",
+            code="not_ambiguous",
+            example=example.id,
+        )
     if not annotator.strip():
-        raise InputError("Say who sorts: a name, or any other pseudonym.")
+        raise InputError("Say who sorts: a name, or any other pseudonym.", code="nameless")
     given = list(categories)
     if unknown := [one for one in given if one not in CATEGORIES]:
-        raise InputError(f"{unknown[0]!r} is no kind of ambiguity; they are {', '.join(CATEGORIES)}.")
+        raise InputError(
+            f"{unknown[0]!r} is no kind of ambiguity; they are {', '.join(CATEGORIES)}.",
+            code="no_choice",
+            value=unknown[0],
+        )
     if not given:
-        raise InputError("Name a kind of ambiguity; if none fits, it is of another kind (other).")
+        raise InputError(
+            "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
+        )
     fitting = _kinds(given)
     kinds = [winner(fitting)] if single else list(fitting)
     item = _item(example)

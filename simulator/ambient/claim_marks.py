@@ -103,14 +103,19 @@ def mark_claim(
         InputError: if there is no such claim, a mark is unknown, or there is none.
     """
     if not annotator.strip():
-        raise InputError("Say who marks: a name, or any other pseudonym.")
+        raise InputError("Say who marks: a name, or any other pseudonym.", code="nameless")
     if key not in _keys(reader, run_id).values():
-        raise InputError(f"There is no claim {key!r} in {run_id}.")
+        raise InputError(f"There is no claim {key!r} in {run_id}.", code="no_claim", claim=key, run=run_id)
     given = list(marks)
     if unknown := [one for one in given if one not in MARKS]:
-        raise InputError(f"{unknown[0]!r} is no mark; they are {' and '.join(MARKS)}.")
+        raise InputError(
+            f"{unknown[0]!r} is no mark; they are {' and '.join(MARKS)}.", code="no_choice", value=unknown[0]
+        )
     if not given:
-        raise InputError("Say what the fact-check complains about: a (ambiguity), f (factuality), or both.")
+        raise InputError(
+            "Say what the fact-check complains about: a (ambiguity), f (factuality), or both.",
+            code="markless",
+        )
     value = {"run": run_id, "marks": [one for one in MARKS if one in given], "note": note}
     return desk_row(KIND, run_id, key, annotator, value, submission=submission)
 
@@ -140,7 +145,7 @@ def _keys(reader: LogReader, run_id: str) -> dict[str, str]:
         if isinstance(item, ClaimItem):
             found[item.id] = row.hash
     if not found:
-        raise InputError(f"{run_id} has no claims: run the task claim first.")
+        raise InputError(f"{run_id} has no claims: run the task claim first.", code="no_claims", run=run_id)
     return found
 
 

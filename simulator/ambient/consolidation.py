@@ -165,7 +165,7 @@ def consolidate(
         InputError: if the example cannot be consolidated, a point is unknown, or nothing is to be decided.
     """
     if not validator.strip():
-        raise InputError("Say who consolidates: a name, or any other pseudonym.")
+        raise InputError("Say who consolidates: a name, or any other pseudonym.", code="nameless")
     forms = read_forms(reader, run_id)
     one = _consolidable(reader, run_id, key, forms)
     example = one.example
@@ -173,11 +173,19 @@ def consolidate(
         raise FormProblems(problems)
     ticked, known = tuple(dict.fromkeys(checklist)), checklist_points()
     if unknown := [name for name in ticked if name not in known]:
-        raise InputError(f"{unknown[0]!r} is no point of the checklist; they are {', '.join(known)}.")
+        raise InputError(
+            f"{unknown[0]!r} is no point of the checklist; they are {', '.join(known)}.",
+            code="no_choice",
+            value=unknown[0],
+        )
     if decides:
         result = result_of(one, forms)
         if result.state != "discuss" and result.decided is None:
-            raise InputError(f"Example {example.id}: validators do not differ, so nothing is to be decided.")
+            raise InputError(
+                f"Example {example.id}: validators do not differ, so nothing is to be decided.",
+                code="validators_agree",
+                example=example.id,
+            )
     value = {
         "run": run_id,
         **annotation_payload(annotation),
@@ -292,11 +300,21 @@ def _voice(example: Example, annotation: Annotation) -> Voice:
 def _consolidable(reader: LogReader, run_id: str, key: str, forms: Forms) -> Annotated:
     one = annotated(reader, run_id).get(key)
     if one is None:
-        raise InputError(f"There is no example {key!r} in {run_id}.")
+        raise InputError(
+            f"There is no example {key!r} in {run_id}.", code="no_example", example=key, data=run_id
+        )
     if one.dropped:
-        raise InputError(f"Example {one.example.id} was discarded by a linguist; it is dropped.")
+        raise InputError(
+            f"Example {one.example.id} was discarded by a linguist; it is dropped.",
+            code="dropped",
+            example=one.example.id,
+        )
     if not one.complete and key not in forms.blind:
-        raise InputError(f"Example {one.example.id} has too few annotations to be consolidated.")
+        raise InputError(
+            f"Example {one.example.id} has too few annotations to be consolidated.",
+            code="too_few_annotations",
+            example=one.example.id,
+        )
     return one
 
 

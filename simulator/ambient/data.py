@@ -238,7 +238,11 @@ def _read_path(path: Path) -> _Held:
     if path.is_file() and not kinds and any_row(has_sentence, head_of(path)):
         reads = {path: read_dataset(path)}
     if not reads:
-        raise InputError(f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)")
+        raise InputError(
+            f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)",
+            code="no_examples",
+            path=path,
+        )
     merged = merge(reads)
     annotated = [read_categories_file(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
     rows = tuple(row for read in annotated for row in read.rows)

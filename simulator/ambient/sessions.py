@@ -67,9 +67,15 @@ class AmbientSessions(StudySessions):
             InputError: if a choice is none.
         """
         if task not in PLAYED:
-            raise InputError(f"task {task!r}: must be one of {', '.join(PLAYED)}.")
+            raise InputError(
+                f"task {task!r}: must be one of {', '.join(PLAYED)}.", code="no_choice", value=task
+            )
         if language not in get_args(Language):
-            raise InputError(f"language {language!r}: must be one of {', '.join(get_args(Language))}.")
+            raise InputError(
+                f"language {language!r}: must be one of {', '.join(get_args(Language))}.",
+                code="no_choice",
+                value=language,
+            )
         item = _drawn_item(task, uuid4().int >> 97)
         # The item's own name is an example's, which may be looked up; an episode's id may be seen.
         return await self.start_item(item, {ANNOTATOR: "person"}, {"language": language}, name=task)

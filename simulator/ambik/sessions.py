@@ -116,7 +116,11 @@ class AmbikSessions(StudySessions):
             ("questions", questions, range(1, 10)),
         ):
             if value not in allowed:
-                raise InputError(f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}.")
+                raise InputError(
+                    f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}.",
+                    code="no_choice",
+                    value=value,
+                )
         drawn = uuid4().int >> 97
         options: dict[str, Any] = {"language": language}
         if seat == ANNOTATOR:

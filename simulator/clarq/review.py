@@ -157,11 +157,18 @@ def mark_provider(pen: Pen, episode_id: str, replay: Replay, number: int, mark: 
     step, opened = reviewable_step(replay, number), opened_before(replay, number)
     if mark.type not in possible_errors(step, opened=opened):
         raise InputError(
-            f"turn {number}: type 1 needs something that could be given, type 2 something that was given"
+            f"turn {number}: type 1 needs something that could be given, type 2 something that was given",
+            code="no_such_error",
+            turn=number,
         )
     expected = expectable_nodes(step, opened=opened) if mark.type == 1 else ()
     if mark.node is not None and mark.node not in expected:
-        raise InputError(f"turn {number}: node {mark.node} could not be given there")
+        raise InputError(
+            f"turn {number}: node {mark.node} could not be given there",
+            code="node_not_there",
+            turn=number,
+            node=mark.node,
+        )
     value = {"type": mark.type, "node": mark.node, "hallucination": mark.hallucination}
     return pen.mark(episode_id, PROVIDER_ERROR, value, number)
 
@@ -173,9 +180,11 @@ def mark_failure(pen: Pen, episode_id: str, replay: Replay, node: str, failure: 
         InputError: if the node is not missing, or the reason is unknown.
     """
     if node not in replay.scores.missing:
-        raise InputError(f"node {node} is not missing in this dialogue")
+        raise InputError(f"node {node} is not missing in this dialogue", code="node_not_missing", node=node)
     if failure is not None and failure not in FAILURES:
-        raise InputError(f"failure {failure!r}: must be one of {', '.join(FAILURES)}")
+        raise InputError(
+            f"failure {failure!r}: must be one of {', '.join(FAILURES)}", code="no_choice", value=failure
+        )
     return pen.mark(episode_id, SEEKER_FAILURE, {"node": node, "failure": failure})
 
 
@@ -191,9 +200,17 @@ def write_note(pen: Pen, episode_id: str, replay: Replay, text: str, number: int
         InputError: if there is no such turn, or the note is too long.
     """
     if number is not None and not 0 <= number < len(replay.steps):
-        raise InputError(f"turn {number}: this dialogue has turns 0 to {len(replay.steps) - 1}")
+        raise InputError(
+            f"turn {number}: this dialogue has turns 0 to {len(replay.steps) - 1}",
+            code="no_turn",
+            turn=number,
+        )
     if len(text) > _LONGEST_NOTE:
-        raise InputError(f"a note may have {_LONGEST_NOTE} characters; this one has {len(text)}")
+        raise InputError(
+            f"a note may have {_LONGEST_NOTE} characters; this one has {len(text)}",
+            code="long_note",
+            most=_LONGEST_NOTE,
+        )
     return pen.mark(episode_id, NOTE, {"text": text.strip()}, number)
 
 
@@ -205,7 +222,7 @@ def finish(pen: Pen, episode_id: str, replay: Replay, review: Review, *, done: b
     """
     left = unanswered(replay, review)
     if done and left:
-        raise InputError(f"still to be said: {', '.join(left)}")
+        raise InputError(f"still to be said: {', '.join(left)}", code="unsaid", count=len(left))
     return pen.mark(episode_id, DONE, {"done": done})
 
 
@@ -232,7 +249,9 @@ def reviewable_step(replay: Replay, number: int) -> ReplayStep:
     for step in provider_steps(replay):
         if step.number == number:
             return step
-    raise InputError(f"turn {number} is no turn of the provider's that can be reviewed")
+    raise InputError(
+        f"turn {number} is no turn of the provider's that can be reviewed", code="no_turn", turn=number
+    )
 
 
 def expectable_nodes(step: ReplayStep, *, opened: bool) -> tuple[str, ...]:

@@ -95,4 +95,8 @@ class ClarqSessions(Sessions):
         for task in load_items(self._data, language):
             if task.id == task_id:
                 return task
-        raise InputError(f"There is no task {task_id!r} in {language}; pick one from the list.")
+        raise InputError(
+            f"There is no task {task_id!r} in {language}; pick one from the list.",
+            code="no_task",
+            task=task_id,
+        )

@@ -60,7 +60,9 @@ def load_episode(data: str, name: str) -> Task:
         path = next((path for path in _files(data) if path.stem == name), None)
         found = load_tasks(path)[0] if path is not None else None
     if found is None:
-        raise InputError(f"data {data!r} hold no episode called {name!r}")
+        raise InputError(
+            f"data {data!r} hold no episode called {name!r}", code="no_episode_in", data=data, episode=name
+        )
     return found
 
 
@@ -69,7 +71,10 @@ def _files(data: str) -> list[Path]:
     folder = known.folder if known is not None else Path(data).expanduser()
     if not folder.is_dir():
         raise InputError(
-            f"data {data!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a folder"
+            f"data {data!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a folder",
+            code="no_data",
+            data=data,
+            builtin=BUILTIN,
         )
     inner = folder / FOLDER
     return episode_files(inner if inner.is_dir() else folder)

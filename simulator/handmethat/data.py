@@ -96,7 +96,9 @@ def load_tasks(
         found = _read(_files(_place(data), split, wanted), wanted, limit, replay)
     if not found:
         raise NoEpisodeError(
-            f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for"
+            f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for",
+            code="no_episodes",
+            data=str(data),
         )
     return tuple(found)
 
@@ -171,7 +173,10 @@ def _files(path: Path, split: str | None, wanted: _Wanted) -> Iterator[Path]:
         files = episode_files(_episode_folder(path))
     else:
         raise InputError(
-            f"data {str(path)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path"
+            f"data {str(path)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path",
+            code="no_data",
+            data=str(path),
+            builtin=BUILTIN,
         )
     if split is not None:
         split_file = _split_file(path)
@@ -187,12 +192,19 @@ def _place(data: str | Path) -> Path:
         dataset = datasets.find(data)
         if dataset is not None:
             if dataset.benchmark != BENCHMARK:
-                raise InputError(f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}")
+                raise InputError(
+                    f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}",
+                    code="data_of_another",
+                    data=data,
+                    benchmark=dataset.benchmark,
+                )
             return dataset.folder
         if data == BENCHMARK and not Path(data).exists():
             raise InputError(
                 "the published HandMeThat episodes are not registered yet; run `askback data add handmethat "
-                f"PATH` with the folder or zip that holds {FOLDER}/"
+                f"PATH` with the folder or zip that holds {FOLDER}/",
+                code="not_registered",
+                command=f"askback data add {BENCHMARK} PATH",
             )
     return Path(data).expanduser()
 

@@ -69,7 +69,9 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
     if task.utterance not in said:
         raise InputError(
             f"{task.id}: what is said in it cannot be said for any likely meaning by the rules of profile "
-            f"{profile.name}; the episode was made by others"
+            f"{profile.name}; the episode was made by others",
+            code="rsa_unsaid",
+            profile=profile.name,
         )
     tables = rsa.table()
     spoken = said.index(task.utterance)
@@ -111,7 +113,11 @@ def _pool(task: Task, profile: Profile) -> Pool:
     }
     pool = joint_prior(task.world, state, worth, targets, rest, profile)
     if pool is None:
-        raise InputError(f"{task.id}: no help is useful in it by the rules of profile {profile.name}")
+        raise InputError(
+            f"{task.id}: no help is useful in it by the rules of profile {profile.name}",
+            code="rsa_no_help",
+            profile=profile.name,
+        )
     return pool
 
 

@@ -223,12 +223,18 @@ class HandMeThatSessions(Sessions):
         for task in tasks.values():
             if _key(task.id) == task_id:
                 return task
-        raise InputError(f"There is no task {task_id!r}; pick one from the list.")
+        raise InputError(
+            f"There is no task {task_id!r}; pick one from the list.", code="no_task", task=task_id
+        )
 
     def _any_task(self, level: int | None) -> Task:
         tasks = [task for task in self._tasks().values() if level in (None, task.level)]
         if not tasks:
-            raise InputError(f"There is no task of level {level}; levels are {', '.join(map(str, LEVELS))}.")
+            raise InputError(
+                f"There is no task of level {level}; levels are {', '.join(map(str, LEVELS))}.",
+                code="no_level",
+                level=level,
+            )
         return tasks[uuid4().int % len(tasks)]
 
     def _order(self, participant_key: str, mode: Mode) -> tuple[str, ...]:

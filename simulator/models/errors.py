@@ -39,6 +39,7 @@ class ModelError(AskbackError):
         cost: US dollars known to have been spent on the way; None if unknown.
     """
 
+    code = "model_failed"
     retryable = False
     maybe_billed = False
 
@@ -61,6 +62,7 @@ class RateLimited(ModelError):
         retry_after: seconds the server asked to wait, if it said.
     """
 
+    code = "model_rate_limited"
     retryable = True
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
@@ -71,6 +73,7 @@ class RateLimited(ModelError):
 class TimedOut(ModelError):
     """No answer within the time allowed."""
 
+    code = "model_timed_out"
     retryable = True
     maybe_billed = True
 
@@ -83,6 +86,7 @@ class Unavailable(ModelError):
         maybe_billed: True if the connection broke off, so that nobody knows what the server did.
     """
 
+    code = "model_unavailable"
     retryable = True
 
     def __init__(self, message: str, *, retry_after: float | None = None, maybe_billed: bool = False) -> None:
@@ -98,6 +102,7 @@ class Malformed(ModelError):
         text: the answer as it came.
     """
 
+    code = "model_malformed"
     retryable = True
     maybe_billed = True
 
@@ -113,6 +118,7 @@ class Refused(ModelError):
         text: what was said instead of an answer.
     """
 
+    code = "model_refused"
     maybe_billed = True
 
     def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
@@ -123,18 +129,28 @@ class Refused(ModelError):
 class AuthenticationFailed(ModelError):
     """The key is missing, wrong, or its account has no rights or no credit."""
 
+    code = "model_authentication"
+
 
 class BadRequest(ModelError):
     """The server rejected the request."""
+
+    code = "model_bad_request"
 
 
 class Unsupported(ModelError):
     """The backend cannot do what is asked."""
 
+    code = "model_unsupported"
+
 
 class BudgetExceeded(ModelError):
     """The next call could cost more than the budget has left."""
 
+    code = "model_budget"
+
 
 class NotRecorded(ModelError):
     """A replayed run has no answer to this request."""
+
+    code = "model_not_recorded"

@@ -78,7 +78,7 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
             SeatError: if it is not that seat's turn or the reply breaks the rules.
         """
         if self.due(live, state) != seat:
-            raise SeatError(f"It is not the {seat}'s turn.", seat)
+            raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         turn, _ = self.take(seat)(self.table(live), state, reply)
         return turn
 

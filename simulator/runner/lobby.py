@@ -49,4 +49,8 @@ def require_offered(name: str, seat: str, offered: Iterable[Opponent]) -> None:
         InputError: if `name` is not among those in `offered` who are available.
     """
     if name not in {one.name for one in offered if one.available}:
-        raise InputError(f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.")
+        raise InputError(
+            f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.",
+            code="not_offered",
+            who=name,
+        )

@@ -60,7 +60,12 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
     """
     run = reader.run(run_id)
     if run.benchmark != benchmark:
-        raise InputError(f"{run_id} is a run of {run.benchmark}, not of {benchmark}.")
+        raise InputError(
+            f"{run_id} is a run of {run.benchmark}, not of {benchmark}.",
+            code="other_benchmark",
+            run=run_id,
+            benchmark=run.benchmark,
+        )
     return run
 
 

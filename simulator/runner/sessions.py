@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from logs import LogConflict, LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Judgment, Run, Turn
-from simulator.errors import ConflictError, InputError, SeatError
+from simulator.errors import ConflictError, InputError, SeatError, Trouble
 from simulator.models import ChatModel, ModelError
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
@@ -57,7 +57,7 @@ class Sessions:
         self._reader = reader
         self._loading = Loading(models)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._warnings: dict[str, str] = {}
+        self._warnings: dict[str, Trouble] = {}
 
     async def start_item(
         self,
@@ -222,7 +222,7 @@ class Sessions:
         except SeatError as error:
             ending = Ending(episode_id=here.id, status="aborted", cause=error.cause, message=str(error))
         except ModelError as error:
-            self._warnings[here.id] = f"{type(error).__name__}: {error}"
+            self._warnings[here.id] = Trouble(f"{type(error).__name__}: {error}", error.code)
             details = {"error": self._warnings[here.id]}
             await self._log.write(Event(kind="model_failed", episode_id=here.id, details=details))
         except LogConflict:  # another process lets the same seats move; what it wrote is read below
@@ -230,7 +230,7 @@ class Sessions:
         except LogError:
             raise
         except Exception as error:
-            self._warnings[here.id] = type(error).__name__
+            self._warnings[here.id] = Trouble(type(error).__name__, "program")
             await self._log.write(traceback_event(here.live))
         turns = tuple(self._reader.turns(here.id))
         state = self._room.rebuild(turns)
@@ -249,4 +249,4 @@ class Sessions:
 
 def _require_person(here: _Here, seat: str) -> None:
     if here.live.episode.seats.get(seat) != "person":
-        raise InputError(f"No person sits in the {seat}'s seat of this dialogue.")
+        raise InputError(f"No person sits in the {seat}'s seat of this dialogue.", code="no_person")

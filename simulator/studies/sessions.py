@@ -352,7 +352,9 @@ class StudySessions(Sessions, ABC):
     def _desk(self, study_id: str) -> StudyDesk:
         if study_id not in self._desks:
             raise InputError(
-                f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}."
+                f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}.",
+                code="no_study",
+                study=study_id,
             )
         return self._desks[study_id]
 

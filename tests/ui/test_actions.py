@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
@@ -10,7 +12,7 @@ import pytest
 from fake_sessions import SECRET, TREE, FakeSessions
 from pydantic import ValidationError
 
-from simulator.errors import InputError, SeatError
+from simulator.errors import InputError, SeatError, Trouble
 from ui.actions import Actions
 from ui.tokens import Pass, Signer, TokenError
 
@@ -53,11 +55,30 @@ async def test_several_at_once_only_if_asked_for(actions: Actions, sessions: Fak
 
 async def test_a_start_that_fails_says_why(actions: Actions, sessions: FakeSessions, monkeypatch) -> None:
     async def refuse(**_: Any) -> str:
-        raise InputError("There is no task 'x' in en.")
+        raise InputError("There is no task 'x' in en.", code="no_task", task="x")
 
     monkeypatch.setattr(sessions, "start", refuse)
-    assert (await actions.start(START))["problem"] == "There is no task 'x' in en."
+    assert (await actions.start(START))["problem"] == "There is no task “x”. Please pick one from the list."
+    chinese = START | {"language": "zh"}
+    assert (await actions.start(chinese))["problem"] == "没有“x”这项任务。请从列表中选择。"
     assert "did not work" in (await actions.start({"seat": "robot"}))["problem"]
+    assert (await actions.start({"room": "nowhere", "language": "zh"}))["problem"] == "这里不提供“nowhere”。"
+
+
+async def test_trouble_opposite_is_told_in_the_language_of_the_page(
+    actions: Actions, sessions: FakeSessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, view = await begin(actions), sessions.view
+
+    async def troubled(episode_id: str, seat: str) -> Any:
+        warning = Trouble("Unavailable: the server is down", "model_unavailable")
+        return replace(await view(episode_id, seat), warning=warning)
+
+    monkeypatch.setattr(sessions, "view", troubled)
+    for language, told in (("en", "The model's server cannot be reached."), ("zh", "无法连接模型的服务器。")):
+        html = (await actions.page(page | {"language": language}))["html"]
+        assert told in unescape(html)
+        assert "the server is down" not in html
 
 
 @pytest.mark.parametrize("query", ["", "t=", "t=abc", "t=abc.def", "t=é.é", "x=1"])

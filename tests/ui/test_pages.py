@@ -10,6 +10,7 @@ import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
 from simulator.clarq import graph, provider
+from simulator.handmethat import graph as household
 from simulator.runner.lobby import Opponent
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
@@ -159,7 +160,7 @@ async def test_no_text_is_written_into_the_markup() -> None:
 REFUSALS = set(
     re.findall(
         r'code="(\w+)"',
-        "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (graph, provider)),
+        "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (graph, provider, household)),
     )
 )
 
@@ -188,7 +189,7 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
         *(f"seat.{seat}" for name in ROOMS for seat in load_room(name).seats),  # of runs, for researchers
     }
-    others = ("research.", "study.", "household.", "ambibench.", "ambient.", "ambik.")
+    others = ("problem.", "research.", "study.", "household.", "ambibench.", "ambient.", "ambik.")
     known = {name for name in texts.texts if not name.startswith(others)}
     assert sorted(known - texts.used - elsewhere) == []
     assert {name for name in texts.used if not name.startswith(others)} <= known

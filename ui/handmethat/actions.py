@@ -22,7 +22,6 @@ from ui.handmethat.entry import entry_page
 from ui.handmethat.play import play_page
 from ui.handmethat.ports import LINK, ROBOT, ROOM, SEATS, SeatView, Sessions, opposite
 from ui.handmethat.result import Study, result_page
-from ui.i18n import strings
 from ui.ports import PERSON
 from ui.render.frame import Frame, RoomLink, message_page
 from ui.render.play import Company, Invitation, Notice
@@ -122,7 +121,7 @@ class HouseholdActions:
             checked.participant, language=asked.episode_language, mode=asked.mode
         )
         if episode_id is None:
-            raise InputError(strings(asked.language)("household.home.progress_done"))
+            raise InputError("Every task of the study has been played.", code="study_played")
         return Pass(episode_id, ROBOT, room=ROOM)
 
     async def progress(self, call: Mapping[str, Any]) -> dict[str, Any]:

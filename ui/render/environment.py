@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ui.i18n import Strings
+from ui.problems import trouble_text
 
 _FOLDER = Path(__file__).parent.parent / "templates"
 
@@ -25,6 +26,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals["browser_texts"] = browser_texts
+    made.globals["trouble_text"] = trouble_text
     return made
 
 

@@ -91,7 +91,11 @@ class Reports:
             InputError: if there is no such figure, and as `report`.
         """
         if number not in FIGURES:
-            raise InputError(f"There is no figure {number!r}; there are {', '.join(FIGURES)}.")
+            raise InputError(
+                f"There is no figure {number!r}; there are {', '.join(FIGURES)}.",
+                code="no_choice",
+                value=number,
+            )
         key = (wish, number, self._state(wish))
         return self._once("drawn", key, lambda: FIGURES[number](self.report(wish).results))
 
@@ -153,4 +157,6 @@ def _one_of(name: str, value: str, allowed: tuple[T, ...]) -> T | None:
     for one in allowed:
         if one == value:
             return one
-    raise InputError(f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}")
+    raise InputError(
+        f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}", code="no_choice", value=value
+    )

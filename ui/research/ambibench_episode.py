@@ -65,7 +65,7 @@ def watched(
     """
     id, t = visit.at.episode, visit.t
     if id not in every:
-        raise InputError(f"The run has no episode {id!r}.")
+        raise InputError(f"The run has no episode {id!r}.", code="no_episode", episode=id)
     episode, turns = reader.episode(id), reader.turns(id)
     item = item_from_row(reader.item(episode.item_hash))
     ids = [one.id for one in listed]

@@ -21,6 +21,7 @@ from simulator.ambient.consolidation import FormProblems, consolidate
 from simulator.errors import AskbackError, InputError
 from simulator.forms import LONGEST
 from ui.ambient.stages import complaints
+from ui.problems import problem_text
 from ui.research.address import CATEGORIES as SORTING
 from ui.research.address import CLAIMS, CONSOLIDATE
 from ui.research.ambient_categories import categories_page, chosen
@@ -59,7 +60,7 @@ class JudgeCall(BaseModel):
 def ambient_place(visit: Visit, desk: Desk) -> Page:
     """The page at one of AmbiEnt's own addresses."""
     if visit.at.reviewer:
-        checked_name(visit.t, visit.at.reviewer)
+        checked_name(visit.at.reviewer)
     if visit.at.path == CONSOLIDATE:
         return consolidate_page(visit, desk.reader)
     if visit.at.path == SORTING:
@@ -77,7 +78,7 @@ def judged(
         asked = JudgeCall.model_validate(call)
     except ValidationError as error:
         log.warning("a form was refused: %s", error)
-        return {"saved": False, "problem": str(error)}, None
+        return {"saved": False, "problem": problem_text(visit.t, error)}, None
     try:
         _SAVE[asked.what](visit, reader, writer, asked)
         return {"saved": True}, _next_page(visit, reader, asked)
@@ -86,7 +87,7 @@ def judged(
         return {"saved": False, "problem": visit.t("research.ambient.mend"), "places": places}, None
     except (AskbackError, LogError) as error:
         log.warning("a form was not saved: %s", error)
-        return {"saved": False, "problem": str(error)}, None
+        return {"saved": False, "problem": problem_text(visit.t, error)}, None
 
 
 def _next_page(visit: Visit, reader: LogReader, asked: JudgeCall) -> Page:
@@ -105,7 +106,7 @@ def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: Ju
         reader,
         visit.at.run,
         asked.item,
-        checked_name(visit.t, visit.at.reviewer),
+        checked_name(visit.at.reviewer),
         read_annotation(form),
         submission=asked.key,
         checklist=_texts(form.get("checklist")),
@@ -118,10 +119,12 @@ def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCa
     data, examples = chosen(visit.at, reader)
     example = next((one for one in examples if one.id == asked.item), None)
     if example is None:
-        raise InputError(f"There is no example {asked.item!r} in {data}.")
+        raise InputError(
+            f"There is no example {asked.item!r} in {data}.", code="no_example", example=asked.item, data=data
+        )
     item, row = sort_example(
         example,
-        checked_name(visit.t, visit.at.reviewer),
+        checked_name(visit.at.reviewer),
         _texts(asked.form.get("categories")),
         data=data,
         submission=asked.key,
@@ -138,7 +141,7 @@ def _claim(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall)
         reader,
         visit.at.run,
         asked.item,
-        checked_name(visit.t, visit.at.reviewer),
+        checked_name(visit.at.reviewer),
         _texts(asked.form.get("marks")),
         note=_short(asked.form, "comment"),
         submission=asked.key,
@@ -157,12 +160,12 @@ def _texts(given: object) -> list[str]:
     if given is None:
         return []
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise InputError("This is no list of names.")
+        raise InputError("This is no list of names.", code="malformed")
     return list(given)
 
 
 def _short(form: Mapping[str, Any], name: str) -> str:
     text = form.get(name) or ""
     if not isinstance(text, str) or len(text) > LONGEST:
-        raise InputError(f"A note is a text of {LONGEST} letters at most.")
+        raise InputError(f"A note is a text of {LONGEST} letters at most.", code="long_note", most=LONGEST)
     return text

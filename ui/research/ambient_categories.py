@@ -22,6 +22,7 @@ from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.published import CATEGORIES as CATEGORY_SHARES
 from simulator.errors import AskbackError
+from ui.problems import problem_text
 from ui.research.address import Address
 from ui.research.ambient_words import Line, kappa_line, ordered, readings, runs_of, share_line
 from ui.research.view import Page, Visit
@@ -58,7 +59,7 @@ def categories_page(visit: Visit, reader: LogReader) -> Page:
     try:
         data, examples = chosen(at, reader)
     except AskbackError as error:
-        return _start(visit, reader, (), str(error))
+        return _start(visit, reader, (), problem_text(visit.t, error))
     there = sorted_examples(reader, examples, data)
     if at.tab == "agreement":
         return _agreement(visit, there)

@@ -16,6 +16,7 @@ from simulator.ambient.statistics import label_sets, share
 from simulator.errors import AskbackError
 from simulator.figures import Venn, venn_svg
 from ui.i18n import Strings
+from ui.problems import problem_text
 from ui.research.address import Address
 from ui.research.ambient_words import ordered, readings, share_line
 from ui.research.view import Page, Visit
@@ -33,7 +34,7 @@ def data_page(visit: Visit) -> Page:
         every, found = read_examples(data)
         faults = len(found)
     except AskbackError as error:
-        every, problem = (), str(error)
+        every, problem = (), problem_text(visit.t, error)
     listed = [one for one in every if fits(one, at)]
     shown = next((one for one in every if one.id == at.item), None)
     return visit.page(

@@ -68,7 +68,9 @@ def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[F
     """
     episode = reader.episode(visit.at.episode)
     if episode.run_id != run:
-        raise InputError(f"The run has no episode {visit.at.episode!r}.")
+        raise InputError(
+            f"The run has no episode {visit.at.episode!r}.", code="no_episode", episode=visit.at.episode
+        )
     item = item_from_row(reader.item(episode.item_hash))
     turns = reader.turns(episode.id)
     ending = reader.ending(episode.id)

@@ -16,7 +16,6 @@ from simulator.errors import InputError
 from simulator.stats import Interval
 from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN
-from ui.i18n import Strings
 from ui.research.format import Cell, cell, scale
 from ui.research.review_page import REVIEWER
 
@@ -122,14 +121,18 @@ def runs_of(reader: LogReader, task: Task) -> tuple[str, ...]:
     return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))
 
 
-def checked_name(t: Strings, name: str) -> str:
+def checked_name(name: str) -> str:
     """A pseudonym that may be logged.
 
     Raises:
         InputError: if it is none.
     """
     if not REVIEWER.fullmatch(name):
-        raise InputError(t("research.review.name_refused", given=name))
+        raise InputError(
+            f"reviewer {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most",
+            code="reviewer",
+            given=name,
+        )
     return name
 
 

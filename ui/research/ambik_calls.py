@@ -13,8 +13,9 @@ from logs import LogError, LogReader, LogWriter
 from simulator.ambik.annotation.desk import DeskError, PairProblems, case, consolidate
 from simulator.ambik.annotation.form import check_fields, errors_of
 from simulator.ambik.annotation.rules import Problem
-from simulator.errors import AskbackError, InputError, SeatError
+from simulator.errors import AskbackError, SeatError
 from ui.i18n import Strings
+from ui.problems import Said, problem_text
 from ui.research.address import SETS
 from ui.research.ambient_run import Kept
 from ui.research.ambient_words import checked_name
@@ -51,11 +52,11 @@ def kitchen_place(visit: Visit, kept: Kept) -> Page:
         InputError: if there is none, in words of the page's language.
     """
     if visit.at.reviewer:
-        checked_name(visit.t, visit.at.reviewer)
+        checked_name(visit.at.reviewer)
     try:
         return sets_page(visit, kept) if visit.at.path == SETS else pairs_page(visit, kept.reader)
     except DeskError as error:
-        raise InputError(refusal(visit.t, error)) from error
+        raise Said(refusal(visit.t, error)) from error
 
 
 def decided(
@@ -68,7 +69,7 @@ def decided(
         log.warning("a form was refused: %s", error)
         return {"saved": False, "problem": visit.t("ambik.refused.malformed")}, None
     try:
-        person = checked_name(visit.t, visit.at.reviewer)
+        person = checked_name(visit.at.reviewer)
         move = move_of(asked.form)
         draft = case(reader, visit.at.run, asked.item).draft
         if errors := errors_of(check_fields(draft, move)):
@@ -88,8 +89,8 @@ def refusal(t: Strings, error: Exception) -> str:
     if isinstance(error, DeskError):
         return t(f"research.ambik.pairs.refused.{error.code}", **error.named)
     if isinstance(error, SeatError):
-        return t.get(f"ambik.refused.{error.code}", str(error))
-    return str(error)
+        return t.get(f"ambik.refused.{error.code}", problem_text(t, error))
+    return problem_text(t, error)
 
 
 def _mend(visit: Visit, errors: Sequence[Problem]) -> dict[str, Any]:

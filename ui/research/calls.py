@@ -35,15 +35,17 @@ from simulator.clarq.review import (
     read_reviews,
     write_note,
 )
-from simulator.errors import AskbackError, InputError
+from simulator.errors import AskbackError
 from simulator.runner.logged import ENDED
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
+from ui.problems import problem_text
 from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITCHEN, RESEARCH, Address
 from ui.research.ambibench_desk import Reports
 from ui.research.ambibench_page import ambibench_page
 from ui.research.ambient_calls import ambient_place, judged
 from ui.research.ambient_run import Kept, ambient_run_page
+from ui.research.ambient_words import checked_name
 from ui.research.ambik_calls import PAIR, decided, kitchen_place
 from ui.research.ambik_run import ambik_run_page
 from ui.research.asking_page import asking_page
@@ -54,7 +56,7 @@ from ui.research.dialogues_page import dialogues_page
 from ui.research.episodes_page import episodes_page
 from ui.research.figures_page import figure_part, figures_page, tables_part
 from ui.research.household_page import household_page
-from ui.research.review_page import REVIEWER, agreement_page, all_done_page, marking_page, start_page
+from ui.research.review_page import agreement_page, all_done_page, marking_page, start_page
 from ui.research.scores_page import scores_page
 from ui.research.view import Page, Visit
 
@@ -138,7 +140,7 @@ class Calls:
         try:
             return _answer(self._page(visit))
         except (AskbackError, LogError) as error:
-            return _answer(visit.page("problem", message=str(error)))
+            return _answer(visit.page("problem", message=problem_text(visit.t, error)))
 
     def mark(self, call: Mapping[str, Any]) -> Answer:
         """Save a mark; answers with the page as the log then has it, and ``saved``."""
@@ -146,7 +148,7 @@ class Calls:
             asked = MarkCall.model_validate(call)
         except ValidationError as error:
             log.warning("a mark was refused: %s", error)
-            return {"saved": False, "problem": str(error)}
+            return {"saved": False, "problem": problem_text(strings(str(call.get("language", ""))), error)}
         visit = self._visit(asked)
         try:
             dialogue = self.desk.dialogue(asked.episode)
@@ -154,7 +156,7 @@ class Calls:
             page = self._marking(visit, dialogue)
         except (AskbackError, LogError) as error:
             log.warning("a mark was not saved: %s", error)
-            return {"saved": False, "problem": str(error)}
+            return {"saved": False, "problem": problem_text(visit.t, error)}
         return {"saved": True, **_answer(page)}
 
     def code(self, call: Mapping[str, Any]) -> Answer:
@@ -163,16 +165,16 @@ class Calls:
             asked = CodeCall.model_validate(call)
         except ValidationError as error:
             log.warning("a category was refused: %s", error)
-            return {"saved": False, "problem": str(error)}
+            return {"saved": False, "problem": problem_text(strings(str(call.get("language", ""))), error)}
         visit, reader = self._visit(asked), self.desk.reader
         try:
-            rater = _check_reviewer(visit.at.reviewer)
+            rater = checked_name(visit.at.reviewer)
             episode = episode_of(reader, chosen_runs(reader, visit.at.outputs), asked.token)
             self.writer.put(mark(episode, rater, asked.category, key=asked.key)).result()
             page = coding_page(replace(visit, at=replace(visit.at, token="")), reader)
         except (AskbackError, LogError) as error:
             log.warning("a category was not saved: %s", error)
-            return {"saved": False, "problem": str(error)}
+            return {"saved": False, "problem": problem_text(visit.t, error)}
         return {"saved": True, **_answer(page)}
 
     def judge(self, call: Mapping[str, Any]) -> Answer:
@@ -191,7 +193,7 @@ class Calls:
                 return _answer(tables_part(visit, self.reports))
             return _answer(figure_part(visit, self.reports, asked.number))
         except (AskbackError, LogError) as error:
-            return {"problem": str(error), "html": "", "figures": {}, "live": False}
+            return {"problem": problem_text(visit.t, error), "html": "", "figures": {}, "live": False}
 
     def progress(self) -> Answer:
         """Where the runs stand, for a page that waits."""
@@ -216,7 +218,7 @@ class Calls:
             return figures_page(visit, self.desk)
         if at.path == CODING:
             if at.reviewer:
-                _check_reviewer(at.reviewer)
+                checked_name(at.reviewer)
             return coding_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
@@ -257,7 +259,7 @@ class Calls:
         if not at.run or not at.reviewer:
             cards = [card for card in self.desk.cards() if card.run.benchmark == BENCHMARK]
             return start_page(visit, [card for card in cards if card.progress.done])
-        _check_reviewer(at.reviewer)
+        checked_name(at.reviewer)
         reviewable = self._reviewable(at.run)
         judgments = self.desk.reader.judgments(run_id=at.run, annotator=at.reviewer)
         episode = at.episode or next_unreviewed(reviewable, read_reviews(judgments), at.reviewer)
@@ -280,7 +282,7 @@ class Calls:
         return [one.id for one in episodes if one.id in endings and endings[one.id].status in ENDED]
 
     def _row(self, asked: MarkCall, visit: Visit, dialogue: Dialogue) -> Judgment:
-        reviewer = _check_reviewer(visit.at.reviewer)
+        reviewer = checked_name(visit.at.reviewer)
         pen, episode, replay = Pen(reviewer, asked.key), dialogue.episode_id, dialogue.replay
         makers: dict[str, Callable[[], Judgment]] = {
             "provider": lambda: mark_provider(
@@ -302,12 +304,6 @@ class Calls:
             ),
         }
         return makers[asked.what]()
-
-
-def _check_reviewer(name: str) -> str:
-    if not REVIEWER.fullmatch(name):
-        raise InputError(f"reviewer {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most")
-    return name
 
 
 def _answer(page: Page) -> Answer:

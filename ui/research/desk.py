@@ -125,7 +125,12 @@ class Desk:
         """
         run = self.reader.run(run_id)
         if run.benchmark != BENCHMARK:
-            raise InputError(f"run {run_id!r} is of {run.benchmark}; only runs of {BENCHMARK} are shown here")
+            raise InputError(
+                f"run {run_id!r} is of {run.benchmark}; only runs of {BENCHMARK} are shown here",
+                code="other_benchmark",
+                run=run_id,
+                benchmark=run.benchmark,
+            )
         state = self._state(run_id)
         with self._lock:
             kept = self._kept.get(run_id)
@@ -149,9 +154,16 @@ class Desk:
         ending = self.reader.ending(episode_id)
         item = self.reader.item(episode.item_hash)
         if item.benchmark != BENCHMARK:
-            raise InputError(f"episode {episode_id!r} is of {item.benchmark}")
+            raise InputError(
+                f"episode {episode_id!r} is of {item.benchmark}",
+                code="other_benchmark",
+                run=episode_id,
+                benchmark=item.benchmark,
+            )
         if ending is None:
-            raise InputError(f"episode {episode_id!r} is still being played")
+            raise InputError(
+                f"episode {episode_id!r} is still being played", code="still_played", episode=episode_id
+            )
         calls: dict[int | None, list[ModelCall]] = {}
         for call in self.reader.model_calls(episode_id=episode_id):
             calls.setdefault(call.turn_number, []).append(call)

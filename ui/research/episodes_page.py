@@ -20,6 +20,7 @@ from simulator.handmethat.task import Task
 from trees import Language
 from ui.handmethat.drawing import draw
 from ui.handmethat.result import bars, narrowings, percent
+from ui.problems import problem_text
 from ui.research.address import Address
 from ui.research.figures import Figure
 from ui.research.rsa_figures import heat_map
@@ -52,7 +53,7 @@ def episodes_page(visit: Visit) -> Page:
         listed = list_episodes(data)
         problem = ""
     except AskbackError as error:
-        listed, problem = (), str(error)
+        listed, problem = (), problem_text(visit.t, error)
     language = language_of(visit)
     found = [one for one in listed if fits(one, at)]
     goals = sorted({one.goal for one in listed if one.goal is not None})
@@ -112,7 +113,7 @@ def _rsa(
     try:
         tables = rsa_view(task)
     except AskbackError as error:
-        return [], [], (), str(error)
+        return [], [], (), problem_text(visit.t, error)
     meanings = [show.meaning_text(task, one, language) for one in tables.meanings]
     said = [_said(task, one, language) for one in tables.utterances]
     figures = (

@@ -125,7 +125,11 @@ def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
     episode = reader.episode(at.episode)
     turns = reader.turns(at.episode)
     if not turns:
-        raise InputError(f"episode {at.episode!r} has no turn yet; wait until it has begun")
+        raise InputError(
+            f"episode {at.episode!r} has no turn yet; wait until it has begun",
+            code="no_turn_yet",
+            episode=at.episode,
+        )
     posed = ROOM.read_item(reader.item(episode.item_hash))
     last = len(turns) - 1
     step = min(int(at.step), last) if at.step.isdecimal() else 0

@@ -18,6 +18,7 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
 from ui.calls import Answer, Call, PageCall
+from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
@@ -257,7 +258,7 @@ class StudyActions(ABC):
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
         """Why a turn does not count; a benchmark whose forms can be mended may say where."""
         code = getattr(error, "code", "")
-        said = frame.texts.get(f"{self.link.name}.refused.{code}", str(error))
+        said = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
         return Notice(frame.texts("study.session.refused", message=said), "problem")
 
     def _card(self, study_id: str) -> StudyCard | None:

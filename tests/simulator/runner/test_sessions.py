@@ -284,6 +284,7 @@ async def test_a_failing_model_keeps_the_dialogue_and_is_asked_again(log_path, l
     view = await server.sessions.submit(episode, "seeker", say("How?", key="k"))
     assert (view.number, view.my_turn, view.waiting_for, view.ended) == (2, False, "provider", False)
     assert "the server is down" in view.warning
+    assert view.warning.code == "model_unavailable"
     again = await server.sessions.submit(episode, "seeker", say("How?", key="k"))
     assert (again.number, again.warning) == (2, view.warning)
     healed = await server.sessions.view(episode, "seeker")

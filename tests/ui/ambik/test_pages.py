@@ -17,6 +17,7 @@ from simulator.ambik.annotation.rules import ORDER
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, Stage
+from simulator.errors import Trouble
 from ui.actions import Actions
 from ui.ambik.actions import LINK
 from ui.ambik.entry import KINDS, PICTURE, SEATS
@@ -255,6 +256,13 @@ def test_a_participant_is_told_of_trouble_in_words() -> None:
     assert "the robot does not answer" in words(html)
     assert "RateLimited" not in html
     assert "RateLimited" in page_of(view("wait", "user", warning="RateLimited: 429 too many"))
+
+
+def test_trouble_is_told_in_the_language_of_the_page() -> None:
+    shown = view("wait", "user", warning=Trouble("RateLimited: 429 too many", "model_rate_limited"))
+    html = page_of(shown, language="zh")
+    assert "模型的服务器现在太忙。" in words(html)
+    assert "429" not in html
 
 
 def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:

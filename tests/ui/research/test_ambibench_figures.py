@@ -82,8 +82,9 @@ def test_names_and_rules_reach_the_figure(log: Calls) -> None:
     names = {trace["name"] for trace in renamed["figures"]["figure-3"]["light"]["data"]}
     assert {"Coin", "some/model", "oracle (exact)"} <= names
     assert "offline/random" not in names
-    assert "must be one of" in log.figure({"number": "3", "query": query("random", mode="loose")})["problem"]
-    assert "no figure" in log.figure({"number": "9", "query": query("random")})["problem"]
+    asked = {"number": "3", "query": query("random", mode="loose"), "language": "zh"}
+    assert log.figure(asked)["problem"] == "这里不能选择“loose”。"
+    assert "“9” cannot be chosen" in log.figure({"number": "9", "query": query("random")})["problem"]
 
 
 def test_figures_as_files(log: Calls, client: TestClient) -> None:

@@ -178,7 +178,8 @@ def test_examples_are_found_by_labels_kind_and_words(log: Calls) -> None:
 
 def test_data_that_are_not_there_are_said(log: Calls) -> None:
     for path in ("/research/ambient", "/research/categories"):
-        assert "neither" in words(page(log, "data=nowhere", path=path))
+        assert "no data “nowhere”" in words(page(log, "data=nowhere", path=path))
+        assert "没有“nowhere”这份数据" in words(page(log, "data=nowhere", path=path, language="zh"))
 
 
 # ---- the flow

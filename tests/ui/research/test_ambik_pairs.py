@@ -111,7 +111,7 @@ def test_a_place_that_there_is_not_is_told_in_the_page_s_language(log: Calls, la
     told = log.page({"path": "/research/pairs", "query": f"run={PEOPLE}", "language": language})
     assert t("research.ambik.pairs.refused.no_drafts", run=PEOPLE) in words(told)
     nobody = log.page({"path": "/research/pairs", "query": "run=x&reviewer=a b", "language": language})
-    assert t("research.review.name_refused", given="a b") in words(nobody)
+    assert t("problem.reviewer", given="a b") in words(nobody)
 
 
 def test_every_refusal_of_the_desk_has_words() -> None:

@@ -62,6 +62,21 @@ def test_an_empty_log_says_what_to_type(bench):
     assert answer["live"]
 
 
+@pytest.mark.parametrize(
+    ("language", "missing", "name"),
+    [
+        ("en", "There is no “no” in the log.", "“a b” cannot be a name here."),
+        ("zh", "日志中没有“no”。", "“a b”不能用作名称。"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_the_language_of_the_page(calls, language, missing, name):
+    asked = {"path": "/research", "query": "run=no", "language": language}
+    assert missing in words(calls.page(asked))
+    asked = {"path": "/research/review", "query": "run=one&reviewer=a+b", "language": language}
+    assert name in words(calls.page(asked))
+    assert mark(calls, what="success", episode="no", yes=True, language=language)["problem"] == missing
+
+
 def test_the_list_shows_progress_seats_and_cost(calls):
     answer = page(calls)
     assert "4 of 6" in words(answer)

@@ -1,0 +1,139 @@
+"""What went wrong is said in the language of the page, by its code."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import logs
+import simulator
+import ui
+from logs import NotInLog
+from simulator.errors import InputError, SeatError, Trouble
+from simulator.models import ModelError
+from simulator.models.errors import RateLimited
+from ui.i18n import LANGUAGES, strings
+from ui.problems import Said, problem_text, trouble_text
+
+ROOT = Path(ui.__file__).parent.parent
+SEAT = ("SeatError", "FormError", "PairFormError")
+OF_ITS_PAGE = ("DeskError",)
+"""Errors whose words stand at the one page that shows them."""
+PREFIX = {"ambibench": "ambibench.refused.", "ambient": "ambient.refused.", "ambik": "ambik.refused."}
+NOBODY = ("players", "offline", "importing", "seats.py")
+"""Parts of the simulator where no person sits."""
+
+
+class Raised(NamedTuple):
+    """A code that is given to an error, and the names of the values in it."""
+
+    path: Path
+    error: str
+    code: str
+    named: frozenset[str]
+
+
+def raised() -> Iterator[Raised]:
+    for package in (logs, simulator, ui):
+        for path in sorted(Path(package.__file__ or "").parent.rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                    continue
+                given = {one.arg: one.value for one in node.exc.keywords if one.arg}
+                code = given.pop("code", None)
+                if isinstance(code, ast.Constant):
+                    error = ast.unparse(node.exc.func)
+                    yield Raised(path.relative_to(ROOT), error, str(code.value), frozenset(given))
+
+
+CODED = tuple(one for one in raised() if one.error not in (*SEAT, *OF_ITS_PAGE))
+OF_SEATS = tuple(
+    one for one in raised() if one.error in SEAT and not any(part in str(one.path) for part in NOBODY)
+)
+
+
+def models(one: type[ModelError] = ModelError) -> Iterator[type[ModelError]]:
+    yield one
+    for further in one.__subclasses__():
+        yield from models(further)
+
+
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_code_has_words_in_both_languages(language: str) -> None:
+    assert len(CODED) > 50
+    texts = strings(language)
+    assert [one for one in CODED if f"problem.{one.code}" not in texts.texts] == []
+    assert [one for one in CODED if not fields(texts.texts[f"problem.{one.code}"]) <= one.named] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_that_a_person_may_break_has_words(language: str) -> None:
+    texts, lacking = strings(language), []
+    assert len(OF_SEATS) > 20
+    for one in OF_SEATS:
+        room = one.path.parts[1]
+        rooms = (
+            [PREFIX[room]] if room in PREFIX else ["play.refused_"] if room in ("clarq", "handmethat") else []
+        )
+        if one.path.parts[:2] == ("simulator", "forms.py"):
+            rooms = list(PREFIX.values())
+        names = [f"{prefix}{one.code}" for prefix in rooms]
+        if one.path.parts[1] == "runner":
+            names = (
+                [f"problem.seat_{one.code}"]
+                if one.code == "not_due"
+                else [f"{each}over" for each in PREFIX.values()]
+            )
+        assert names, one
+        lacking += [(one, name) for name in names if name not in texts.texts]
+    assert lacking == []
+
+
+def test_words_are_of_something() -> None:
+    """No text is left over, and both languages are languages of their own."""
+    logged = {"log_failed", "log_conflict", "not_in_log"}
+    known = {one.code for one in CODED} | {one.code for one in models()} | logged
+    known |= {"uncoded", "program", "seat_not_due"}
+    english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
+    assert set(english) == set(chinese) == known
+    assert [code for code, text in chinese.items() if not any("一" <= sign <= "鿿" for sign in text)] == []
+
+
+def test_an_error_is_said_by_its_code() -> None:
+    error = InputError("There is no task 'x'.", code="no_task", task="x")
+    assert str(error) == "There is no task 'x'."
+    assert problem_text(strings("en"), error) == "There is no task “x”. Please pick one from the list."
+    assert problem_text(strings("zh"), error) == "没有“x”这项任务。请从列表中选择。"
+    missing = NotInLog("there is no run 'x' in the log", "x")
+    assert problem_text(strings("zh"), missing) == "日志中没有“x”。"
+
+
+def test_what_has_no_code_is_said_as_it_is() -> None:
+    error = InputError("file.jsonl:3: no label")
+    assert problem_text(strings("en"), error) == "file.jsonl:3: no label"
+    assert problem_text(strings("zh"), error) == "服务器的说明（英文）：file.jsonl:3: no label"
+    assert problem_text(strings("zh"), Said("说过了")) == "说过了"
+
+
+def test_a_room_s_code_is_no_other_s() -> None:
+    refused = SeatError("'tea' was not offered.", "robot", code="not_offered")
+    assert problem_text(strings("zh"), refused) == "服务器的说明（英文）：'tea' was not offered."
+    assert problem_text(strings("zh"), SeatError("Wait.", "robot", code="not_due")) == "还没有轮到您。"
+
+
+def test_trouble_opposite_is_said_by_its_code() -> None:
+    error = RateLimited("429 too many")
+    warning = Trouble(f"RateLimited: {error}", error.code)
+    assert warning == "RateLimited: 429 too many"
+    assert trouble_text(strings("en"), warning) == "The model's server is too busy at the moment."
+    assert trouble_text(strings("zh"), warning) == "模型的服务器现在太忙。"
+    assert trouble_text(strings("zh"), "稍等") == "稍等"
