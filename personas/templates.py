@@ -39,14 +39,12 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from personas.errors import TemplateError as TemplateError
+
 FOLDER = Path(__file__).parent
 OVERRIDE_VARIABLE = "ASKBACK_PERSONAS"
 SUFFIX = ".jinja"
 _MARK = re.compile(r"([<>])\1+")
-
-
-class TemplateError(Exception):
-    """A prompt template is missing, malformed or lacks a variable; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`.
 
-`app.py` mounts them and says which benchmarks' files there are: it adds to `CHECKERS` and `REGISTER`.
+Which benchmarks' files there are is in `simulator.registry`.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -21,31 +21,9 @@ from rich.text import Text
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.registry import CHECKERS, REGISTER
 from trees.checks import RULES, SET_RULES, check_builtin
 from trees.faults import Fault
-
-
-@dataclass(frozen=True, slots=True)
-class Checker:
-    """What `askback check` does with one kind of file.
-
-    Attributes:
-        kind: which files, in words.
-        find: the files of this kind in a folder; a file itself if it is of this kind.
-        check: all faults of such files, which belong together.
-    """
-
-    kind: str
-    find: Callable[[Path], tuple[Path, ...]]
-    check: Callable[[Sequence[Path]], tuple[Fault, ...]]
-
-
-CHECKERS: list[Checker] = []
-"""The kinds of files `askback check` knows; the first that finds a file gets it."""
-
-Register = Callable[[Path, str, bool], None]
-REGISTER: dict[str, Register] = {}
-"""What `askback data add BENCHMARK` does, by benchmark: path, name, whether a part will do."""
 
 data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
 
@@ -75,13 +53,14 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
     """All faults of the files in `paths` (files and folders), each checked by the checker of its kind."""
     faults: list[Fault] = []
     fruitless, taken = set(paths), set[Path]()
-    for checker in CHECKERS:
+    checkers = [checker() for checker in CHECKERS]
+    for checker in checkers:
         found = {path: checker.find(path) for path in paths}
         fruitless -= {path for path, files in found.items() if files}
         files = sorted({file for some in found.values() for file in some} - taken)
         faults.extend(checker.check(files) if files else ())
         taken.update(files)
-    known = "; ".join(checker.kind for checker in CHECKERS)
+    known = "; ".join(checker.kind for checker in checkers)
     for path in fruitless:
         problem = (
             f"nothing here that can be checked; known are {known}" if path.exists() else "does not exist"

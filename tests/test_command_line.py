@@ -13,6 +13,7 @@ import simulator
 from logs import LogReader
 from simulator.clarq.room import ROOM
 from simulator.studies import find_studies
+from ui.command import held_studies
 
 SIMULATOR = Path(simulator.__file__).parent
 HOUSEHOLD = b"id: h\ntitle: H\nbenchmark: handmethat\nseat: robot\nparticipants: 4\n"
@@ -130,7 +131,7 @@ def test_the_app_names_a_study_that_it_cannot_hold(folder, monkeypatch, capsys, 
 def test_study_files_go_to_their_benchmarks():
     rooms = ("ambibench", "ambient", "ambik")
     files = [file for room in rooms for file in find_studies(SIMULATOR / room / "studies")]
-    held = app.held_studies(files)
+    held = held_studies(files)
     assert {name: len(some) for name, some in held.items()} == {"ambibench": 3, "ambient": 2, "ambik": 3}
     assert all(study.benchmark == name for name, some in held.items() for study in some)
-    assert app.held_studies(None) == {}
+    assert held_studies(None) == {}

@@ -18,6 +18,7 @@ from simulator.ambibench.setting_rules import setting_findings
 from simulator.ambibench.statistics import balance_findings
 from simulator.datasets import Added
 from simulator.errors import InputError
+from simulator.registry import Checker
 from trees.faults import Fault
 
 KIND: Final = "AmbiBench items (.jsonl, .json or .txt whose prompts say so)"
@@ -48,6 +49,11 @@ def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
                 message = f"id: an item of {first} has the same"
                 faults.append(Fault(str(file), one.item.id, one.line, "id", message, "warning"))
     return tuple(faults)
+
+
+def checker() -> Checker:
+    """What `askback check` does with AmbiBench's items."""
+    return Checker(KIND, find_items, check_items)
 
 
 def add_ambibench(path: Path, name: str, partial: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from rich.console import Console
 
 from simulator import datasets
-from simulator.ambient.checking import KIND as KIND
+from simulator.ambient.checking import KIND
 from simulator.ambient.checking import check_files as check_files
 from simulator.ambient.checking import find_files as find_files
 from simulator.ambient.data import load_examples
@@ -23,11 +23,17 @@ from simulator.ambient.statistics import statistics
 from simulator.datasets import Added
 from simulator.errors import InputError
 from simulator.jsonlines import without_lines
+from simulator.registry import Checker
 from trees.faults import Fault
 
 PUBLISHED_FILES: Final = ("ambient_full.jsonl", "dev.jsonl", "test.jsonl")
 """A folder with one of them is taken for the published dataset, and must be all of it."""
 _NAMED: Final = 5
+
+
+def checker() -> Checker:
+    """What `askback check` does with AmbiEnt's files."""
+    return Checker(KIND, find_files, check_files)
 
 
 def add_ambient(path: Path, name: str, partial: bool) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from simulator import datasets
 from simulator.ambik.data import read_pairs
-from simulator.ambik.files.checking import KIND as KIND
+from simulator.ambik.files.checking import KIND
 from simulator.ambik.files.checking import check_files as check_files
 from simulator.ambik.files.checking import find_files as find_files
 from simulator.ambik.files.jsonlist import is_lines, read_entries
@@ -25,11 +25,17 @@ from simulator.ambik.rows import BENCHMARK as BENCHMARK
 from simulator.datasets import Added
 from simulator.errors import InputError
 from simulator.jsonlines import without_lines
+from simulator.registry import Checker
 from simulator.whole import write_whole
 from trees.faults import Fault
 
 _NAMED: Final = 5
 _KEPT: Final = (PAIRS, KNOWNO, LOGPROBS)
+
+
+def checker() -> Checker:
+    """What `askback check` does with AmbiK's files."""
+    return Checker(KIND, find_files, check_files)
 
 
 def add_ambik(path: Path, name: str, partial: bool) -> None:

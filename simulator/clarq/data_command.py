@@ -13,6 +13,7 @@ from rich.table import Table
 from simulator.clarq.registry import BENCHMARK as BENCHMARK
 from simulator.clarq.registry import register
 from simulator.datasets import Added
+from simulator.registry import Checker
 from trees.checks import check_paths
 from trees.faults import Fault
 from trees.sources import find_task_files, is_task_file
@@ -28,6 +29,11 @@ def find_tasks(path: Path) -> tuple[Path, ...]:
 def check_tasks(files: Sequence[Path]) -> tuple[Fault, ...]:
     """All faults of such files."""
     return check_paths(files)
+
+
+def checker() -> Checker:
+    """What `askback check` does with ClarQ's tasks."""
+    return Checker(KIND, find_tasks, check_tasks)
 
 
 def add_clarq(path: Path, name: str, partial: bool) -> None:

@@ -16,6 +16,7 @@ from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE
 from simulator.handmethat.rows import BENCHMARK as BENCHMARK
 from simulator.handmethat.task import LEVELS
+from simulator.registry import Checker
 from trees.faults import Fault
 
 KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and their split file"
@@ -39,6 +40,11 @@ def find_episodes(path: Path) -> tuple[Path, ...]:
 def check_episodes(files: Sequence[Path]) -> tuple[Fault, ...]:
     """All faults of such files."""
     return check_files(files).faults
+
+
+def checker() -> Checker:
+    """What `askback check` does with HandMeThat's episodes."""
+    return Checker(KIND, find_episodes, check_episodes)
 
 
 def add_handmethat(path: Path, name: str, partial: bool) -> None:

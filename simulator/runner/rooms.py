@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
 from simulator.errors import InputError
-from simulator.models import ChatModel
 from simulator.seats import Reply, Seat
+
+if TYPE_CHECKING:
+    from simulator.models import ChatModel
 
 _ROOMS: Final[Mapping[str, str]] = {
     "clarq": "simulator.clarq",

@@ -5,8 +5,9 @@ pages call the `StudyDesk`. Everything that happens is an assignment row of the 
 study stands is read from there.
 """
 
+from simulator.registry import CHECKS
 from simulator.studies.admission import Admission, Code, Completion
-from simulator.studies.checking import CHECKS, KIND, check_studies, find_studies
+from simulator.studies.checking import check_studies, find_studies
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.progress import CellProgress, StudyProgress
@@ -15,7 +16,6 @@ from simulator.studies.reconcile import Balance, Finding, reconcile
 
 __all__ = [
     "CHECKS",
-    "KIND",
     "Admission",
     "Balance",
     "Cell",

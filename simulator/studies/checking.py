@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from simulator.errors import InputError
+from simulator.registry import CHECKS, Checker
 from simulator.runner.rooms import load_room
 from simulator.studies.files import Study, scan_study
 from simulator.studies.quota import quota_of
 from trees.faults import Fault
 
 KIND: Final = "study files (.yaml or .yml with the key benchmark)"
-CHECKS: Final[dict[str, Callable[[Study], object]]] = {}
-"""What a benchmark's room has against a study's conditions and settings, by benchmark: an `InputError`."""
 _SUFFIXES: Final = (".yaml", ".yml")
 
 
@@ -24,6 +23,11 @@ def find_studies(path: Path) -> tuple[Path, ...]:
         return (path,) if _is_study(path) else ()
     files = path.rglob("*") if path.is_dir() else ()
     return tuple(sorted(file for file in files if file.is_file() and _is_study(file)))
+
+
+def checker() -> Checker:
+    """What `askback check` does with study files."""
+    return Checker(KIND, find_studies, check_studies)
 
 
 def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -15,28 +14,12 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
+from simulator.registry import ROOMS
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.progress import StudyProgress
-from simulator.studies.quota import STATES, Cell, cell_name
+from simulator.studies.quota import STATES, cell_name
 from simulator.studies.reconcile import reconcile
-
-
-@dataclass(frozen=True, slots=True)
-class StudyRoom:
-    """What a benchmark says of its studies.
-
-    Attributes:
-        builtin: those that come with Askback.
-        cells: the cells of a study.
-    """
-
-    builtin: Callable[[], Sequence[Study]]
-    cells: Callable[[Study], Sequence[Cell]]
-
-
-ROOMS: dict[str, StudyRoom] = {}
-"""Benchmarks that hold studies; `app.py` adds to them."""
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
 # States that are shown even if nobody is in them.

@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from simulator import commands
 from simulator.clarq import data_command
-from simulator.commands import Checker, check_files
+from simulator.commands import check_files
 from simulator.errors import InputError
+from simulator.registry import Checker
 from trees import Background, Node, Task, Tree
 from trees.checks import RULES, SET_RULES
 from trees.faults import Fault
@@ -31,14 +32,11 @@ TASK = Task(
 )
 
 
-CLARQ = Checker(data_command.KIND, data_command.find_tasks, data_command.check_tasks)
-
-
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty Askback folder, and ClarQ as the only benchmark with files."""
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(commands, "CHECKERS", [CLARQ])
+    monkeypatch.setattr(commands, "CHECKERS", [data_command.checker])
     monkeypatch.setattr(commands, "REGISTER", {data_command.BENCHMARK: data_command.add_clarq})
 
 
@@ -120,7 +118,9 @@ def test_each_file_goes_to_one_checker(tmp_path: Path, monkeypatch: pytest.Monke
         seen.extend(files)
         return ()
 
-    monkeypatch.setattr(commands, "CHECKERS", [CLARQ, Checker("all files", find, check)])
+    monkeypatch.setattr(
+        commands, "CHECKERS", [data_command.checker, lambda: Checker("all files", find, check)]
+    )
     assert check_files([tmp_path]) == ()
     assert seen == [tmp_path / "study.toml"]
 

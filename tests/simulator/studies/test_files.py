@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from simulator.clarq import data_command
-from simulator.commands import Checker, check_files
+from simulator.commands import check_files
 from simulator.errors import InputError
-from simulator.studies import CHECKS, KIND, Study, check_studies, find_studies, read_study
+from simulator.studies import CHECKS, Study, check_studies, find_studies, read_study
+from simulator.studies.checking import checker
 
 TEXT = """\
 id: pattern
@@ -144,9 +145,7 @@ def test_numbers_that_do_not_fit_the_conditions_are_found(write: Write) -> None:
 def test_askback_check_knows_studies_from_tasks(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    tasks = Checker(data_command.KIND, data_command.find_tasks, data_command.check_tasks)
-    studies = Checker(KIND, find_studies, check_studies)
-    monkeypatch.setattr("simulator.commands.CHECKERS", [studies, tasks])
+    monkeypatch.setattr("simulator.commands.CHECKERS", [checker, data_command.checker])
     study = write()
     broken = write("benchmark: ambibench\nid: [\n", "broken.yml")
     task = write("id: wood\ntype: 1\n", "task.yaml")

@@ -1,0 +1,48 @@
+"""Commands and functions named by their place, ``module:name``, and imported when they are asked for.
+
+Of the many commands that the command line knows it carries out one, and each has a benchmark behind it. Typer
+makes a command of a live function; here an empty group stands for it, with its help's first line, so that a
+list of commands imports none of them. When it is to be parsed, the command itself takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
+
+
+def later(place: str) -> Callable[..., Any]:
+    """The function at `place`, imported when it is called."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return resolve_name(place)(*arguments, **named)
+
+    return call
+
+
+def deferred(place: str, help: str) -> typer.Typer:
+    """What stands for the function or `Typer` at `place`; to be added to others with ``add_typer``.
+
+    Args:
+        place: where it is.
+        help: what lists of commands say of it: the first line of its own help.
+    """
+
+    class Deferred(TyperGroup):
+        def make_context(self, *arguments: Any, **named: Any) -> Any:
+            return _command(resolve_name(place)).make_context(*arguments, **named)
+
+    return typer.Typer(cls=Deferred, help=help)
+
+
+def _command(found: typer.Typer | Callable[..., Any]) -> Any:
+    if isinstance(found, typer.Typer):
+        return get_group(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command()(found)
+    return get_command(alone)

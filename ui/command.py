@@ -1,0 +1,113 @@
+"""`askback app`: the sessions of every benchmark, and the server over them."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator import studies
+from simulator.ambibench.rows import BENCHMARK as AMBIBENCH
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.ambient.rows import BENCHMARK as AMBIENT
+from simulator.ambient.sessions import AmbientSessions
+from simulator.ambik.rows import BENCHMARK as AMBIK
+from simulator.ambik.sessions import AmbikSessions
+from simulator.clarq.sessions import ClarqSessions
+from simulator.errors import InputError
+from simulator.handmethat.sessions import HandMeThatSessions
+from simulator.home import home
+from simulator.models import ModelOptions
+from simulator.registry import ROOMS
+from simulator.runner.build import Models
+
+
+def app_command(
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 7860,
+    log: LogOption = None,
+    handmethat: Annotated[
+        str, typer.Option(help="HandMeThat's episodes: builtin, registered data, or a folder")
+    ] = "builtin",
+    study: Annotated[
+        list[Path] | None,
+        typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
+    ] = None,
+) -> None:
+    """Start the web app: play in the browser, watch runs, review dialogues."""
+    path = log or default_path()
+    _refuse_busy(host, port)
+    with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
+        dialogues = ClarqSessions(writer, reader, models)
+        household = HandMeThatSessions(writer, reader, models, data=handmethat)
+        held = held_studies(study)
+        letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
+        readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
+        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
+        _serve(dialogues, household, letters, readings, kitchen, writer, reader, host, port)
+
+
+def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
+    """The studies in `files` by benchmark, all of which are named; nothing if there are no files.
+
+    Raises:
+        InputError: if a file is wrong, or its benchmark holds no studies.
+    """
+    if not files:
+        return {}
+    held: dict[str, list[studies.Study]] = {benchmark: [] for benchmark in ROOMS}
+    for file in files:
+        study = studies.read_study(file)
+        if study.benchmark not in held:
+            raise InputError(f"{file}: {study.benchmark} holds no studies; {' and '.join(held)} do.")
+        held[study.benchmark].append(study)
+    return held
+
+
+def _serve(
+    dialogues: ClarqSessions,
+    household: HandMeThatSessions,
+    letters: AmbiBenchSessions,
+    readings: AmbientSessions,
+    kitchen: AmbikSessions,
+    writer: LogWriter,
+    reader: LogReader,
+    host: str,
+    port: int,
+) -> None:
+    # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
+    import uvicorn
+
+    from ui.research import research_mount
+    from ui.server import create_server
+
+    research = research_mount(writer, reader, home=home())
+    server = create_server(
+        dialogues,
+        home=home(),
+        household=household,
+        ambibench=letters,
+        ambient=readings,
+        ambik=kitchen,
+        mounts=[research],
+    )
+    Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
+    uvicorn.run(server, host=host, port=port, log_level="warning")
+
+
+def _refuse_busy(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise InputError(
+                f"Cannot listen on {host}:{port} ({error.strerror}); choose others with --host and --port."
+            ) from error
