@@ -18,6 +18,7 @@ from logs.paths import default_path
 from simulator.asking import BENCHMARKS, Asking, Found, Row, askings, rows
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.runner.options import ExactJsonOption
 from simulator.stats import Interval
 from simulator.whole import write_whole
 
@@ -88,7 +89,7 @@ def report_asking(
     out: Annotated[
         Path | None, typer.Option(help="folder for the figure (png, svg, csv) and the tables (csv, tex)")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    as_json: ExactJsonOption = False,
     log: LogOption = None,
 ) -> None:
     """Who asked when it was needed and when it was not, and whether the end was right with and without.

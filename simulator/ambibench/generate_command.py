@@ -21,11 +21,12 @@ from simulator.ambibench.generation.settings import LENGTH
 from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import count_cells
-from simulator.ambibench.stats_command import SeedOption, patience
+from simulator.ambibench.stats_command import patience
 from simulator.ambibench.stats_table import cells_table
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
+from simulator.runner.options import RootSeedOption
 
 Form = Literal["jsonl", "openai", "text"]
 _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {
@@ -66,7 +67,7 @@ def generate_command(
     followup: Annotated[
         bool, typer.Option("--second-name", help="aws: with a second name of the origin")
     ] = False,
-    seed: SeedOption = 0,
+    seed: RootSeedOption = 0,
     form: Annotated[
         Form,
         typer.Option(

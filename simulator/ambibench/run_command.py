@@ -35,22 +35,18 @@ from simulator.ambibench.seating import SEATED, seat_for
 from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import InputError
 from simulator.models import ModelOptions, load_model
-from simulator.runner.command import (
+from simulator.runner.command import Manner, Wanted, model_options, play, read_manner, run_name
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
-    Manner,
+    DataOption,
     PricesOption,
     RepeatOption,
     RunOption,
     SeedOption,
-    Wanted,
     WorkersOption,
-    model_options,
-    play,
-    read_manner,
-    run_name,
 )
 from simulator.runner.scoring import by_rules
 from simulator.runner.telling import print_played
@@ -77,7 +73,7 @@ def run_ambibench(
         typer.Option(help="instruction; default: both in setting instruction, uninformative in multiple"),
     ] = None,
     fold: Annotated[Pair | None, typer.Option(help="ft_eval: the held-out pair; default: all three")] = None,
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = "builtin",
+    data: DataOption = "builtin",
     per_cell: Annotated[
         int | None,
         typer.Option(min=1, help="per feature and format: 60 (verbalise 10); aws: per name, 5"),

@@ -20,24 +20,23 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import ALPHA, Statistics, statistics
 from simulator.ambibench.stats_table import print_statistics
 from simulator.errors import InputError
+from simulator.runner.options import JsonOption, RootSeedOption
 
 _CELLS: Final = len(FEATURES) * len(FORMATS)
 # Work that is done sooner needs no sign of life.
 _PATIENCE: Final = 1.0
 
-SeedOption = Annotated[int, typer.Option(help="everything descends from it")]
-
 
 def stats_command(
     sentences: Annotated[int, typer.Option(min=1, help="how many are drawn, in episodes of 20")] = 60_000,
-    seed: SeedOption = 0,
+    seed: RootSeedOption = 0,
     data: Annotated[
         str | None, typer.Option(help="of these instead: the name of added data, or a path")
     ] = None,
     alpha: Annotated[
         float, typer.Option(min=0, max=1, help="how likely a faultless sample is found faulty")
     ] = ALPHA,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 if not."""
     with patience(Console(stderr=True), "Drawing and counting"):

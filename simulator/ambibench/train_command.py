@@ -23,6 +23,7 @@ from simulator.ambibench.run_command import evaluate_fold
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of
+from simulator.runner.options import ThreadsOption
 from simulator.runner.progress import updates_bar
 
 _HOSTED: Final = "openai/"
@@ -43,7 +44,7 @@ def train_ambibench(
     rate: Annotated[float | None, typer.Option(min=0, help="learning rate, if not the method's own")] = None,
     prompt_weight: Annotated[float, typer.Option(min=0, help="weight of the prompt in the loss")] = 0.1,
     seed: Annotated[int, typer.Option(help="of data, order and adapter")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="threads that torch may use")] = None,
+    threads: ThreadsOption = None,
     evaluate: Annotated[bool, typer.Option(help="play the held-out pair, before and after")] = True,
     per_cell: Annotated[int, typer.Option(min=1, help="episodes per feature and format for that")] = 60,
     send: Annotated[bool, typer.Option("--submit", help="openai/…: upload it, begin the job")] = False,

@@ -28,6 +28,7 @@ from simulator.ambient.records import ClaimRecord
 from simulator.ambient.reporting.paper import is_published, paper
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
+from simulator.runner.options import JsonOption
 
 """Of multi-label WANLI on 200 claims; the recall is truncated there, not rounded."""
 
@@ -44,7 +45,7 @@ def score_ambient_claims(
         float, typer.Option(min=0, max=1, help="probability above which a claim is flagged")
     ] = THRESHOLD,
     show: Annotated[int, typer.Option(min=0, help="flagged claims to show, the highest first")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print all claims as CSV")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX")] = False,
 ) -> None:

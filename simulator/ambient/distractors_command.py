@@ -31,14 +31,8 @@ from simulator.errors import InputError
 from simulator.journal import Journal, key_of
 from simulator.models import ModelError, Refused, load_model
 from simulator.progress import counted
-from simulator.runner.command import (
-    BaseUrlOption,
-    BudgetOption,
-    CacheOption,
-    PricesOption,
-    SeedOption,
-    model_options,
-)
+from simulator.runner.command import model_options
+from simulator.runner.options import BaseUrlOption, BudgetOption, CacheOption, PricesOption, SeedOption
 from simulator.seeds import derive_seed
 from simulator.workers import each
 from trees import Language

@@ -30,13 +30,14 @@ from simulator.errors import InputError
 from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
 from simulator.progress import counted
-from simulator.runner.command import (
+from simulator.runner.command import model_options
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
+    FolderOption,
     PricesOption,
     SeedOption,
-    model_options,
 )
 from trees import Language
 
@@ -65,7 +66,7 @@ class _Drawing:
 
 def generate_ambient(
     model: Annotated[str, typer.Option(help="provider/model that writes the pairs")],
-    out: Annotated[Path, typer.Option(help="folder for everything; made if need be")],
+    out: FolderOption,
     pool: Annotated[
         str, typer.Option(help="builtin, or a file: premise, hypothesis, labels of two annotators")
     ] = BUILTIN,

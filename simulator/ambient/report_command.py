@@ -32,19 +32,14 @@ from simulator.ambient.reporting.terminal import (
 )
 from simulator.errors import InputError
 from simulator.figures import Figure, save, save_venn
+from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
 from simulator.runner.telling import print_endings
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
 
 def report_ambient(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            help="names of runs (askback log list shows them), files and folders, in any order",
-            metavar="RUN|FILE…",
-        ),
-    ],
+    names: RunsAndFilesArgument,
     data: Annotated[
         str | None,
         typer.Option(help="the dataset they are of, a name or a path; default: one beside the files"),
@@ -77,7 +72,7 @@ def report_ambient(
     export: Annotated[
         Path | None, typer.Option(help="write the runs' answers in the published formats into this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    as_json: ExactJsonOption = False,
     log: LogOption = None,
 ) -> None:
     """Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and models together.

@@ -24,21 +24,18 @@ from simulator.ambient.seating import SEATED
 from simulator.ambient.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import InputError
 from simulator.models import ModelOptions
-from simulator.runner.command import (
+from simulator.runner.command import Manner, Wanted, play, read_manner, run_name
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
-    Manner,
+    DataOption,
     PricesOption,
     RepeatOption,
     RunOption,
     SeedOption,
-    Wanted,
     WorkersOption,
-    play,
-    read_manner,
-    run_name,
 )
 from simulator.runner.scoring import by_rules
 from simulator.runner.telling import print_played
@@ -74,7 +71,7 @@ def run_ambient(
         list[str] | None,
         typer.Option(help=f"who does it (several: give it again): {SEATED}; default: offline/gold"),
     ] = None,
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    data: DataOption = BUILTIN,
     split: Annotated[
         Split | None,
         typer.Option(help="of the data; default: test if they have one; builtin is played whole"),

@@ -23,6 +23,7 @@ from simulator.ambient.reporting.terminal import (
     write_text,
 )
 from simulator.errors import InputError
+from simulator.runner.options import ExactJsonOption
 
 
 def score_ambient(
@@ -51,7 +52,7 @@ def score_ambient(
     variants: Annotated[
         bool, typer.Option("--variants", help="generation: EDIT-F1 by rules that are not the paper's, too")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    as_json: ExactJsonOption = False,
     csv: Annotated[Path | None, typer.Option(help="write every measure there, with every digit")] = None,
     latex: Annotated[Path | None, typer.Option(help="write the tables there, in LaTeX")] = None,
     out: Annotated[Path | None, typer.Option(help="write everything into this folder")] = None,

@@ -28,6 +28,7 @@ from simulator.ambient.nli.table import (
 from simulator.ambient.nli.thresholds import Pairs
 from simulator.errors import InputError
 from simulator.figures import Table
+from simulator.runner.options import JsonOption
 
 
 def score_ambient_nli(
@@ -46,7 +47,7 @@ def score_ambient_nli(
     pairs: Annotated[
         Pairs, typer.Option(help="regression: which intervals are tried: all, or as the reference does")
     ] = "all",
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV, with every digit")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX, in the paper's shape")] = False,
 ) -> None:

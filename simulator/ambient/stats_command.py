@@ -23,6 +23,7 @@ from simulator.ambient.statistics import (
 )
 from simulator.errors import InputError
 from simulator.figures import Column, Table
+from simulator.runner.options import DataOption, JsonOption
 from simulator.stats import Interval
 
 _SPLITS: Final[tuple[Split, ...]] = get_args(Split)
@@ -54,9 +55,9 @@ _WORDS: Final[Mapping[str, str]] = {
 
 
 def stats_command(
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    data: DataOption = BUILTIN,
     split: Annotated[str, typer.Option(help="all, dev or test")] = "all",
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity."""
     found, categories = of_data(data, _split(split))

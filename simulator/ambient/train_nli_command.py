@@ -23,6 +23,7 @@ from simulator.ambient.nli.training_data import TrainingPair, read_training
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.models import require_local, weights_of
+from simulator.runner.options import ThreadsOption
 from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
 
@@ -61,7 +62,7 @@ def train_ambient_nli(
         float, typer.Option(min=0, max=1, help="of data without dev and test: share drawn for dev")
     ] = DEV_SHARE,
     read_batch: Annotated[int, typer.Option(min=1, help="pairs read at a time for predictions")] = BATCH,
-    threads: Annotated[int | None, typer.Option(min=1, help="threads that torch may use")] = None,
+    threads: ThreadsOption = None,
     out: Annotated[Path, typer.Option(help="folder; its name is the model's in tables")] = Path(
         "ambient-nli"
     ),

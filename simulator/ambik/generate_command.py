@@ -32,13 +32,14 @@ from simulator.ambik.making.scenes import Scene, draw_scenes
 from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
 from simulator.progress import counted
-from simulator.runner.command import (
+from simulator.runner.command import model_options
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
+    FolderOption,
     PricesOption,
     SeedOption,
-    model_options,
 )
 from simulator.workers import each
 from trees import Language
@@ -63,7 +64,7 @@ class _Drafting:
 
 
 def generate_ambik(
-    out: Annotated[Path, typer.Option(help="folder for everything; made if need be")],
+    out: FolderOption,
     model: Annotated[
         str | None, typer.Option(help="provider/model that writes tasks and plans; without: scenes alone")
     ] = None,

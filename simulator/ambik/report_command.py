@@ -43,19 +43,14 @@ from simulator.ambik.reporting.switches import (
 from simulator.ambik.reporting.task_sheets import task_sheets
 from simulator.errors import InputError
 from simulator.figures import save
+from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
 from simulator.runner.telling import print_endings
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
 
 def report_ambik(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            help="names of runs (askback log list shows them), files and folders, in any order",
-            metavar="RUN|FILE…",
-        ),
-    ],
+    names: RunsAndFilesArgument,
     calibration: Annotated[
         list[Path] | None,
         typer.Option(help="a file of decisions on calibration items; may be repeated"),
@@ -91,7 +86,7 @@ def report_ambik(
     export: Annotated[
         Path | None, typer.Option(help="write the runs' decisions and a table of results into this folder")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    as_json: ExactJsonOption = False,
     log: LogOption = None,
 ) -> None:
     """Tables 3 and 6 to 9, coverage, what a question brought, and the paper's figures; people among models.

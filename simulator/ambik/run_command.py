@@ -34,18 +34,19 @@ from simulator.ambik.settings import (
 )
 from simulator.ambik.summary import print_summaries, score_run, summarise, summary_json
 from simulator.ambik.terms import MEMBERS, Context, Dialogue, Method
-from simulator.runner.command import (
+from simulator.runner.command import read_manner
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    DataOption,
     PricesOption,
     RepeatOption,
     RunOption,
     SeedOption,
     TogetherOption,
     WorkersOption,
-    read_manner,
 )
 from simulator.runner.scoring import by_rules
 
@@ -69,7 +70,7 @@ def run_ambik(
     chooser: Annotated[
         str, typer.Option(help="a model that chooses and judges; default: the robot itself")
     ] = "",
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    data: DataOption = BUILTIN,
     dataset: Annotated[Dataset, typer.Option(help="pairs of AmbiK, or scenarios of KnowNo")] = "ambik",
     context: Annotated[Context, typer.Option(help="what the prompt has of the plan")] = "full_plan",
     member: Annotated[Members, typer.Option(help="of the pairs")] = "both",

@@ -33,6 +33,7 @@ from simulator.ambik.reporting.switches import (
     TokensOption,
     TruthOption,
 )
+from simulator.runner.options import ExactJsonOption
 
 
 def score_ambik(
@@ -57,7 +58,7 @@ def score_ambik(
     similarity_weight: SimilarityOption = None,
     icr: IcrOption = None,
     metrics: MetricsOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every digit")] = False,
+    as_json: ExactJsonOption = False,
     out: Annotated[
         Path | None, typer.Option(help="write everything into this folder, with CSV and LaTeX")
     ] = None,

@@ -16,6 +16,7 @@ from simulator.ambik.statistics import Plans, Statistics, Texts, groups, statist
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
+from simulator.runner.options import DataOption, JsonOption
 from simulator.stats import Interval
 
 _PARTS: Final[tuple[Which, ...]] = get_args(Which)
@@ -43,9 +44,9 @@ _REMARK: Final = (
 
 
 def stats_command(
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = BUILTIN,
+    data: DataOption = BUILTIN,
     part: Annotated[str, typer.Option(help="all, calibration or test")] = "all",
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule."""
     loaded = of_data(data, _part(part))

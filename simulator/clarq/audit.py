@@ -29,6 +29,7 @@ from simulator.errors import InputError
 from simulator.home import home
 from simulator.models import Budget, ModelOptions
 from simulator.runner.build import Models
+from simulator.runner.options import BaseUrlOption, BudgetOption, JsonOption
 from simulator.seats import Line
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, cluster_bootstrap
@@ -108,10 +109,10 @@ def audit_provider(
     multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
     replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,
     show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None,
-    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
+    budget: BudgetOption = None,
+    base_url: BaseUrlOption = None,
     log: LogOption = None,
 ) -> None:
     """Compare a provider's decisions with those in published results or in a run."""

@@ -26,8 +26,8 @@ from simulator.clarq.score import score_rows
 from simulator.home import home
 from simulator.models import Budget, ChatModel, ModelOptions
 from simulator.runner.build import Models
-from simulator.runner.command import (
-    Afterwards,
+from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
@@ -36,11 +36,7 @@ from simulator.runner.command import (
     RepeatOption,
     RunOption,
     SeedOption,
-    Wanted,
     WorkersOption,
-    play,
-    read_manner,
-    read_ranges,
 )
 from trees.types import Split
 

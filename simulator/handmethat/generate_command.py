@@ -35,6 +35,7 @@ from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.rows import item_row
 from simulator.handmethat.task import LEVELS
+from simulator.runner.options import RootSeedOption
 
 # A process takes about a second to start.
 _WORTH_WORKERS: Final = 100
@@ -47,7 +48,6 @@ MixOption = Annotated[
 TemplatesOption = Annotated[
     str | None, typer.Option(help="all, v2, or numbers such as 1-5,8,67; default: the profile's")
 ]
-SeedOption = Annotated[int, typer.Option(help="everything descends from it")]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="processes; they change nothing but the time; default: one per core")
 ]
@@ -62,7 +62,7 @@ def generate_command(
     ] = "balanced",
     quest_mix: MixOption = None,
     templates: TemplatesOption = None,
-    seed: SeedOption = 0,
+    seed: RootSeedOption = 0,
     workers: WorkersOption = None,
     demos: Annotated[bool, typer.Option(help="with expert demonstrations")] = True,
     into_log: Annotated[

@@ -23,20 +23,18 @@ from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import score_rows
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Protocol
-from simulator.runner.command import (
+from simulator.runner.command import Wanted, play, read_manner, read_ranges
+from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    DataOption,
     PricesOption,
     RepeatOption,
     RunOption,
     SeedOption,
-    Wanted,
     WorkersOption,
-    play,
-    read_manner,
-    read_ranges,
 )
 from simulator.runner.scoring import by_rules
 from trees import Language
@@ -53,7 +51,7 @@ Modes = Literal["full", "partial", "both"]
 def run_handmethat(
     robot: Annotated[str, typer.Option(help="who is the robot: " + ROBOTS)] = "offline/asker",
     human: Annotated[str, typer.Option(help="who is the human: " + HUMANS)] = "offline/giver",
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = "builtin",
+    data: DataOption = "builtin",
     lang: Annotated[Language, typer.Option(help="language of everything that is said")] = "en",
     mode: Annotated[Modes, typer.Option(help="what the robot sees; both: a run for each")] = "partial",
     levels: Annotated[str | None, typer.Option(help="levels, such as 1-4 or 2,3")] = None,

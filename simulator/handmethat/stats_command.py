@@ -13,7 +13,6 @@ from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.generate_command import (
     MixOption,
-    SeedOption,
     TemplatesOption,
     WorkersOption,
     default_workers,
@@ -26,6 +25,7 @@ from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.generation.quotas import FREE
 from simulator.handmethat.generation.statistics import Statistics, statistics
 from simulator.handmethat.generation.stats_table import print_statistics, to_csv
+from simulator.runner.options import JsonOption, RootSeedOption
 
 
 def stats_command(
@@ -41,9 +41,9 @@ def stats_command(
     ] = FREE,
     quest_mix: MixOption = None,
     templates: TemplatesOption = None,
-    seed: SeedOption = 0,
+    seed: RootSeedOption = 0,
     workers: WorkersOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV")] = False,
     out: Annotated[Path | None, typer.Option(help="write JSON or CSV into this file instead")] = None,
 ) -> None:

@@ -12,13 +12,14 @@ from rich.console import Console
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.learn import require_torch
 from simulator.handmethat.learn.seen import Oracle
+from simulator.runner.options import DataOption
 
 Learner = Literal["seq2seq", "drrn", "offline-drrn"]
 
 
 def train_handmethat(
     learner: Annotated[Learner, typer.Argument(help="what learns")] = "seq2seq",
-    data: Annotated[str, typer.Option(help="builtin, the name of added data, or a path")] = "builtin",
+    data: DataOption = "builtin",
     split: Annotated[str | None, typer.Option(help="train, validate or test, as the split file says")] = None,
     config: Annotated[str, typer.Option(help="its sizes: small, or paper for the published ones")] = "small",
     mode: Annotated[Literal["partial", "full"], typer.Option(help="what the robot sees")] = "partial",

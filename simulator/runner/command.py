@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -30,25 +30,6 @@ from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import Room
 from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
-
-RepeatOption = Annotated[int, typer.Option(min=1, help="how often each item is played")]
-SeedOption = Annotated[int, typer.Option(help="seed of the run")]
-ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time")]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
-]
-BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")]
-BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
-CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
-PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
-TogetherOption = Annotated[
-    int,
-    typer.Option(
-        min=1, help="answers that a model on this machine writes at a time; more are faster, as memory allows"
-    ),
-]
-RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
 
 Afterwards = Callable[[str], Awaitable[None]]
 """What is still to be done with a run, by its name, once it has been played (ClarQ's judge)."""

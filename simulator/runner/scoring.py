@@ -19,6 +19,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Score
 from simulator.errors import InputError
+from simulator.runner.options import BaseUrlOption, JsonOption
 from simulator.runner.rooms import load_part
 
 _RUN: Final = "run"
@@ -61,9 +62,9 @@ class Scorer(Protocol):
 def score_command(
     run: Annotated[str, typer.Argument(help="the run's name (askback log list shows them)")],
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
-    base_url: Annotated[str | None, typer.Option(help="an OpenAI-compatible server")] = None,
+    base_url: BaseUrlOption = None,
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars the judge may cost")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     log: LogOption = None,
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""

@@ -1,0 +1,40 @@
+"""Options that commands of several benchmarks have, in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataOption = Annotated[str, typer.Option(help="builtin, the name of added data, or a path")]
+RepeatOption = Annotated[int, typer.Option(min=1, help="how often each item is played")]
+SeedOption = Annotated[int, typer.Option(help="seed of the run")]
+RootSeedOption = Annotated[int, typer.Option(help="everything descends from it")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="episodes at a time")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
+]
+ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
+BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")]
+BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
+CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
+PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
+TogetherOption = Annotated[
+    int,
+    typer.Option(
+        min=1, help="answers that a model on this machine writes at a time; more are faster, as memory allows"
+    ),
+]
+RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
+RunsAndFilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="names of runs (askback log list shows them), files and folders, in any order",
+        metavar="RUN|FILE…",
+    ),
+]
+FolderOption = Annotated[Path, typer.Option(help="folder for everything; made if need be")]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, with every digit")]
