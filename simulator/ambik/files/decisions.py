@@ -6,15 +6,15 @@ the task come from the line (``item``, which our own files have), or from data b
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 
+from simulator.ambik.conformal import exact
 from simulator.ambik.files.jsonlist import read_records
-from simulator.ambik.files.lettered import letters, logprob, option_texts
+from simulator.ambik.files.lettered import letters, logprob, maybe_infinite, option_texts
 from simulator.ambik.files.table import spelled
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
@@ -37,7 +37,6 @@ from simulator.ambik.terms import (
     Part,
     TaskType,
 )
-from simulator.errors import InputError
 from simulator.jsonlines import Read, Row
 
 T = TypeVar("T")
@@ -179,7 +178,7 @@ def decision_line(row: Row, file: Path) -> DecisionLine:
         calibrates=calibrates,
         guessed=part is None and calibrates,
         threshold=threshold,
-        settings=row.parsed("settings", read_settings, row.get("settings") or {}),
+        settings=_settings(row, threshold),
         dataset=optional_text(row, "dataset"),
         version=optional_text(row, "dataset_version"),
         questions=row.whole("questions") if row.get("questions") is not None else None,
@@ -346,28 +345,28 @@ _FIELDS: Final[Mapping[str, Any]] = {
 }
 
 
+def _settings(row: Row, threshold: Calibrated | None) -> Settings:
+    """Those of the line; where it does not say them, its target is that of the threshold in force."""
+    given = row.get("settings") or {}
+    found: Settings = row.parsed("settings", read_settings, given)
+    if threshold is None or "target_success" in given:
+        return found
+    return replace(found, target_success=float(1 - exact(threshold.epsilon)))
+
+
 def _threshold(row: Row) -> Calibrated | None:
     if row.get("q_hat") is None:
         return None
+    epsilon = row.number("epsilon")
+    if not 0 <= epsilon <= 1:
+        raise row.wrong("epsilon", f"is {epsilon:g}, not between 0 and 1")
     return Calibrated(
-        q_hat=row.parsed("q_hat", _maybe_infinite),
+        q_hat=row.parsed("q_hat", maybe_infinite),
         n=row.whole("n_calibration"),
-        epsilon=row.number("epsilon"),
+        epsilon=epsilon,
         rank=row.whole("rank"),
         run=optional_text(row, "calibration_run"),
     )
-
-
-def _maybe_infinite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InputError(f"is {value!r}, not a number or inf")
-    try:
-        number = float(value)
-    except OverflowError as error:
-        raise InputError("is too large for a number; infinity is written inf") from error
-    if math.isnan(number):
-        raise InputError("is no number")
-    return number
 
 
 def _token(row: Row, place: int, given: Any) -> tuple[str, float]:

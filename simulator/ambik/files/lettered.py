@@ -1,11 +1,13 @@
-"""What published runs and logs of decisions share: letters of options, log-probabilities (spec 9, 13)."""
+"""What published runs and logs of decisions share: letters of options, numbers (spec 9, 13)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from string import ascii_uppercase
 from typing import Any, Final
 
+from simulator.errors import InputError
 from simulator.jsonlines import Row, finite
 
 ROUNDING: Final = 1e-6
@@ -65,4 +67,21 @@ def logprob(row: Row, name: str, given: Any) -> float:
         raise row.wrong(name, f"is {shown[:40]}, not a finite number")
     if number > ROUNDING:
         raise row.wrong(name, f"is {number:g}; the logarithm of a probability is at most 0")
+    return number
+
+
+def maybe_infinite(value: Any) -> float:
+    """A threshold, which JSON has as a number, or as a text where it is infinite.
+
+    Raises:
+        InputError: if it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InputError(f"is {value!r}, not a number or inf")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise InputError("is too large for a number; infinity is written inf") from error
+    if math.isnan(number):
+        raise InputError("is no number")
     return number

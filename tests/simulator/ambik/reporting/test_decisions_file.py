@@ -86,6 +86,15 @@ def test_an_infinite_threshold_is_a_text(tmp_path):
     assert math.isinf(line.threshold.q_hat)
 
 
+def test_the_target_is_that_of_the_threshold_where_nothing_else_is_said(tmp_path):
+    (line,) = read(tmp_path, {**KNOWNO, "epsilon": 0.4, "rank": 13}).rows
+    assert line.settings.target_success == 0.6
+    (line,) = read(tmp_path, {**KNOWNO, "epsilon": 0.4, "settings": {"target_success": 0.5}}).rows
+    assert line.settings.target_success == 0.5
+    (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "epsilon": 0.4}).rows
+    assert line.settings.target_success == 0.8
+
+
 def test_rounding_in_a_logarithm_and_no_right_option_are_no_faults(tmp_path):
     (line,) = read(tmp_path, {**KNOWNO, "token_table": [["A", 1e-6]], "right": []}).rows
     assert line.decision.tokens == (("A", 1e-6),)
@@ -118,6 +127,7 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"right": {}}, "right is {}, not a list"),
         ({"q_hat": 10**400}, "q_hat: is too large for a number; infinity is written inf"),
         ({"epsilon": 10**400}, "epsilon is 1000"),
+        ({"epsilon": 20}, "epsilon is 20, not between 0 and 1"),
         ({"method": "lofreecp", "samples": {"wait": 3}, "draws": -5}, "draws is -5; so many answers"),
         ({"token_table": None}, "token_table is null, not a list"),
         ({"options": {}}, "options is empty"),
