@@ -21,6 +21,6 @@ window.askbackKitchen = (() => ({
     }
     this.judgeProblem({});
     this.judgeKept();
-    if (names) form.querySelector(`[name="${names[0]}"]:is(textarea, :checked)`)?.focus();
+    form.querySelector(`[name="${names ? names[0] : "type"}"]:is(textarea, :checked)`)?.focus();
   },
 }))();
