@@ -91,7 +91,9 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
     by_key = {set_key(run): run for run in runs}
     wanted = list(dict.fromkeys(keys.split(",")))
     if unknown := [key for key in wanted if key not in by_key]:
-        raise InputError(f"There is no set of outputs {unknown[0]!r}.", code="no_output", token=unknown[0])
+        raise InputError(
+            f"There is no set of outputs {unknown[0]!r}.", code="no_output_set", token=unknown[0]
+        )
     return tuple(by_key[key] for key in wanted)
 
 
