@@ -134,7 +134,7 @@ async def test_without_consent_nothing_is_asked(people, single):
         (["yes", "ready", "x" * 4001], "too_long"),
         (["yes", "ready", Reply(text="x", move={"keys_used": "often"})], "malformed"),
         (["yes", "ready", Reply(text="x", move={"shown_at": "yesterday"})], "malformed"),
-        (["yes", "ready", "x", "", "more"], ""),
+        (["yes", "ready", "x", "", "more"], "not_due"),
     ],
 )
 async def test_what_people_may_not_say(people, single, said, code):
