@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "askback run handmethat --limit 20",
     "askback run clarq --limit 4",
 )
+_NOBODY_ASKS: Final = {"annotator"}
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
 _GAIN: Final = scale((), fixed=(-1.0, 1.0))
 
@@ -56,7 +57,9 @@ class Line:
 def asking_page(visit: Visit, desk: Desk) -> Page:
     """Which runs, the table, and a plot for each room."""
     at, reader = visit.at, desk.reader
-    cards = [card for card in desk.cards() if card.run.benchmark in BENCHMARKS]
+    cards = [
+        card for card in desk.cards() if card.run.benchmark in BENCHMARKS and set(card.seats) != _NOBODY_ASKS
+    ]
     choices = sorted((Choice(card, card.run.id in at.runs) for card in cards), key=lambda one: not one.chosen)
     chosen = [one.card.run.id for one in choices if one.chosen]
     found = askings(reader, chosen)

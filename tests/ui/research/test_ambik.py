@@ -301,6 +301,8 @@ def test_nothing_is_compared_before_runs_are_chosen(log: Calls) -> None:
     answer = page(log, path="/research/asking")
     assert "Choose runs above" in words(answer)
     assert answer["figures"] == {}
+    assert f'value="{KITCHEN}"' in answer["html"]
+    assert f'value="{ANNOTATED}"' not in answer["html"]  # annotators have nobody to ask
 
 
 # ---- people's sets
