@@ -135,7 +135,7 @@ COMMANDS: Final = {
         "Bring results into the log, a run for each robot, method and configuration; again it adds nothing.",
     ),
     "audit provider": (
-        "simulator.clarq.audit:audit_provider",
+        "simulator.clarq.audit_command:audit_provider",
         "Compare a provider's decisions with those in published results or in a run.",
     ),
     "train clarq-ranker": (

@@ -18,7 +18,7 @@ from simulator.ambibench.reporting.report import Report, print_report, report
 from simulator.ambibench.reporting.results import Results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, one_table
-from simulator.ambibench.reporting.trial_log import write_trials
+from simulator.ambibench.trial_log import write_trials
 from simulator.errors import InputError
 from simulator.figures import Table, save
 from simulator.whole import write_whole

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simulator.ambient.annotation_rules import (
+from simulator.ambient.annotation.rules import (
     Problem,
     annotation_payload,
     check_annotation,

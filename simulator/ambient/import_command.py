@@ -11,7 +11,7 @@ from rich.console import Console
 from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambient.reporting.importing import Imported, import_file
+from simulator.ambient.importing.runs import Imported, import_file
 from simulator.ambient.reporting.terminal import fault_text
 from simulator.errors import InputError
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from logs.rows import Ending, Turn
-from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.graph import Table
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
 from simulator.ambient.playing import Kind, Step, counts, statements

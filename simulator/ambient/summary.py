@@ -14,6 +14,7 @@ from rich.text import Text
 from logs import LogReader
 from logs.query import ModelUsage
 from logs.rows import Score
+from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.claims import claim_measures
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
@@ -21,7 +22,6 @@ from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import Task
-from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.room import ROOM

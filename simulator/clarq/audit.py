@@ -1,4 +1,4 @@
-"""How a provider decides, compared with logged decisions: `askback audit provider`.
+"""How a provider decides, compared with logged decisions.
 
 A **decision** is what the provider gives in answer to one line of the seeker: which node or nodes, or none (a
 Response II). Decisions are asked for at every logged provider turn after the opening at which something
@@ -12,24 +12,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-import typer
-from rich.console import Console
-
-from logs.cli import LogOption
-from logs.paths import default_path
 from simulator.clarq import provider as rules
-from simulator.clarq.audit_report import AuditReport, AuditRow, Compared, ReplayRow, audit_json, print_audit
-from simulator.clarq.audited import AuditDialogue, AuditTurn, load_dialogues
+from simulator.clarq.audited import AuditDialogue, AuditTurn
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.graph import PROVIDER, ProviderAgent
-from simulator.clarq.seating import seat_for
+from simulator.clarq.graph import PROVIDER
+from simulator.clarq.reporting.audit_report import (
+    AuditReport,
+    AuditRow,
+    Compared,
+    ReplayRow,
+)
 from simulator.errors import InputError
-from simulator.home import home
-from simulator.models import Budget, ModelOptions
-from simulator.runner.build import Models
-from simulator.runner.options import BaseUrlOption, BudgetOption, JsonOption
 from simulator.seats import Line
 from simulator.seeds import derive_seed
 from simulator.stats import Interval, cluster_bootstrap
@@ -99,60 +94,6 @@ async def replay_success(
             )
         )
     return tuple(rows)
-
-
-def audit_provider(
-    sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
-    provider: Annotated[
-        str, typer.Option(help="whose decisions: offline/experts or provider/model")
-    ] = "offline/experts",
-    multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
-    replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,
-    show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
-    as_json: JsonOption = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
-    budget: BudgetOption = None,
-    base_url: BaseUrlOption = None,
-    log: LogOption = None,
-) -> None:
-    """Compare a provider's decisions with those in published results or in a run."""
-    dialogues, erased = load_dialogues(sources, log or default_path())
-    options = ModelOptions(
-        base_url=base_url,
-        cache_path=home() / "cache.sqlite",
-        budget=None if budget is None else Budget(budget),
-        concurrency=concurrency,
-    )
-    report, replayed = asyncio.run(
-        _audit_named(provider, dialogues, options, multi=multi, replay=replay, concurrency=concurrency)
-    )
-    console = Console()
-    if as_json:
-        console.print_json(data=audit_json(report, replayed, erased))
-    else:
-        print_audit(console, report, replayed, show=show, erased=erased)
-
-
-async def _audit_named(
-    name: str,
-    dialogues: Sequence[AuditDialogue],
-    options: ModelOptions,
-    *,
-    multi: bool,
-    replay: bool,
-    concurrency: int,
-) -> tuple[AuditReport, tuple[ReplayRow, ...]]:
-    models = Models(options=options)
-    try:
-        seat = seat_for(PROVIDER, name, models, {})
-        if not isinstance(seat, ProviderAgent):
-            raise InputError(f"{name} does not decide through experts; nothing to audit.")
-        report = await audit(seat.experts, dialogues, multi=multi, concurrency=concurrency)
-        if not replay:
-            return report, ()
-        return report, await replay_success(seat.experts, dialogues, multi=multi, concurrency=concurrency)
-    finally:
-        await models.close()
 
 
 async def _compare(experts: Experts, dialogue: AuditDialogue, turn: AuditTurn, *, multi: bool) -> Compared:

@@ -11,7 +11,7 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.clarq.importer import import_results
+from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.report import report
 from simulator.clarq.reporting.terminal import print_report
 from simulator.errors import InputError

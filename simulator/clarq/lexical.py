@@ -2,7 +2,7 @@
 
 A **term** is a stemmed content word in English and a pair of neighbouring characters in Chinese, where a
 stop word or stop character breaks the run. A **topic** is a term after synonyms have been united. No
-dictionary beyond the lists in `lexical.yaml`.
+dictionary beyond the lists in `tables/lexical.yaml`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from trees import Language
 
 _LISTS: dict[str, Any] = yaml.safe_load(
-    files("simulator.clarq").joinpath("lexical.yaml").read_text(encoding="utf-8")
+    files("simulator.clarq").joinpath("tables", "lexical.yaml").read_text(encoding="utf-8")
 )
 _STOP_EN = frozenset(_LISTS["en"]["stop_words"].split())
 _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from simulator.clarq.experts_model import ModelExperts
-from simulator.clarq.experts_offline import OfflineExperts
 from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
-from simulator.clarq.seeker_model import ModelSeeker
-from simulator.clarq.seeker_offline import MANNERS, OfflineSeeker
+from simulator.clarq.players.experts_model import ModelExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.seeker_offline import MANNERS, OfflineSeeker
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Seat

@@ -28,12 +28,12 @@ from simulator.handmethat.generation.attempts import Plan
 from simulator.handmethat.generation.batch import Note, Report, generate_folder
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.generation.quotas import parse_levels, parse_mix, parse_templates
-from simulator.handmethat.generation.statistics import statistics
-from simulator.handmethat.generation.stats_table import print_statistics
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.rows import item_row
+from simulator.handmethat.statistics import statistics
+from simulator.handmethat.stats_table import print_statistics
 from simulator.handmethat.task import LEVELS
 from simulator.runner.options import RootSeedOption
 

@@ -23,8 +23,8 @@ from simulator.handmethat.generation.batch import run_batch
 from simulator.handmethat.generation.facts import facts_of
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.generation.quotas import FREE
-from simulator.handmethat.generation.statistics import Statistics, statistics
-from simulator.handmethat.generation.stats_table import print_statistics, to_csv
+from simulator.handmethat.statistics import Statistics, statistics
+from simulator.handmethat.stats_table import print_statistics, to_csv
 from simulator.runner.options import JsonOption, RootSeedOption
 
 

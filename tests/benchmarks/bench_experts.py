@@ -19,8 +19,8 @@ from rich.table import Table
 
 from simulator.clarq import provider
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.experts_model import ModelExperts
-from simulator.clarq.experts_offline import OfflineExperts
+from simulator.clarq.players.experts_model import ModelExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.models import Request, ScriptModel
 from simulator.seats import Line
 from trees import Frontier, Language, Task

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from simulator.ambient.annotation_rules import MAX_REWRITES, Problem
+from simulator.ambient.annotation.rules import MAX_REWRITES, Problem
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.items import Task
 from simulator.ambient.labels import Label

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError
-from simulator.ambibench.reporting.record import record_json
+from simulator.ambibench.records import record_json
 from simulator.errors import AskbackError, InputError
 from ui.research.address import FIGURES, RESEARCH, Address
 from ui.research.ambibench_desk import Reports, Wish

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logs import LogReader
-from simulator.ambient.categorising import (
+from simulator.ambient.annotation.categorising import (
     ANNOTATORS,
     Kinds,
     Sorted,
@@ -16,7 +16,7 @@ from simulator.ambient.categorising import (
     to_settle,
     to_sort,
 )
-from simulator.ambient.consolidation import consolidated_examples
+from simulator.ambient.annotation.consolidation import consolidated_examples
 from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES, Category

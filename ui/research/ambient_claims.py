@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambient.claim_marks import MARKS, MarkedClaim, marked_claims, records_marked_by
+from simulator.ambient.annotation.claim_marks import MARKS, MarkedClaim, marked_claims, records_marked_by
 from simulator.ambient.claims import THRESHOLD, claim_measures, explanation, predicted_set, score
 from simulator.ambient.labels import Label
 from simulator.ambient.records import ClaimRecord, Paraphrase

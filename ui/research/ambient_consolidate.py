@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from logs import LogReader
-from simulator.ambient.annotated import worker_forms
-from simulator.ambient.annotation_rules import MAX_REWRITES, annotation_payload
-from simulator.ambient.consolidation import (
+from simulator.ambient.annotation.annotated import worker_forms
+from simulator.ambient.annotation.consolidation import (
     Case,
     agreement,
     case,
@@ -18,12 +17,13 @@ from simulator.ambient.consolidation import (
     to_consolidate,
     to_discuss,
 )
+from simulator.ambient.annotation.linguists import ValidatorMeasures, linguist_measures, worker_statistics
+from simulator.ambient.annotation.rules import MAX_REWRITES, annotation_payload
+from simulator.ambient.annotation.validated import KIND, Consolidated, Result, results
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
-from simulator.ambient.linguists import ValidatorMeasures, linguist_measures, worker_statistics
 from simulator.ambient.reporting.paper import paper
 from simulator.ambient.trial_log import linguist_records
-from simulator.ambient.validated import KIND, Consolidated, Result, results
 from simulator.ambient.views import Annotation
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_flow import drawing

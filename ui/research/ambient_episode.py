@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from logs import LogReader
 from logs.rows import Turn
-from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.continuations import histogram, log_odds
 from simulator.ambient.edit_f1 import edit_f1
 from simulator.ambient.generation import gold_rewrites

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.ambient.consolidation import Flow
+from simulator.ambient.annotation.consolidation import Flow
 from ui.i18n import Strings
 
 _HEIGHT: Final = 190.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from logs import LogReader
+from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.claims import claim_measures
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
@@ -14,7 +15,6 @@ from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.items import Task
 from simulator.ambient.labels import LABELS
-from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.reporting.paper import paper

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
-from simulator.ambient.categorising import export_categories, sorted_examples
-from simulator.ambient.consolidation import export_dataset
+from simulator.ambient.annotation.categorising import export_categories, sorted_examples
+from simulator.ambient.annotation.consolidation import export_dataset
 from simulator.ambient.files.crowd import write_crowd
 from simulator.ambient.files.linguists import write_linguists
 from simulator.ambient.trial_log import crowd_records, linguist_records

@@ -13,9 +13,9 @@ from simulator.handmethat.data import BUILTIN
 from simulator.handmethat.goals.describe import activity_title
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import render_utterance
+from simulator.handmethat.meanings.rsa_view import RsaView, rsa_view
 from simulator.handmethat.reporting.watching import before
 from simulator.handmethat.room import Posed
-from simulator.handmethat.rsa_view import RsaView, rsa_view
 from simulator.handmethat.task import Task
 from trees import Language
 from ui.handmethat.drawing import draw

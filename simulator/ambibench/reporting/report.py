@@ -14,12 +14,12 @@ from rich.console import Console
 from logs import LogReader
 from simulator.ambibench.coding import KIND, Agreement, agreement
 from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.records import TrialRecord, scored
 from simulator.ambibench.reporting.measures import Means, means
-from simulator.ambibench.reporting.record import TrialRecord, scored
 from simulator.ambibench.reporting.results import Results, results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import print_tables
-from simulator.ambibench.reporting.trial_log import read_trials, trials_of_runs
+from simulator.ambibench.trial_log import read_trials, trials_of_runs
 from simulator.runner.logged import endings_of_runs
 from simulator.runner.telling import print_endings
 

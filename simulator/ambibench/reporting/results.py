@@ -18,7 +18,7 @@ from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import origins
 from simulator.ambibench.coding import CATEGORIES
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS, PAIR_NAMES, SETTINGS, Variant
-from simulator.ambibench.reporting.record import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned, strict
+from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned, strict
 
 PEOPLE: Final = "people"
 Name = Literal[

@@ -13,7 +13,7 @@ from typing import Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
-from simulator.ambient.annotation_rules import MAX_REWRITES
+from simulator.ambient.annotation.rules import MAX_REWRITES
 from simulator.ambient.items import NliItem
 from simulator.ambient.labels import Label
 from simulator.ambient.players.knows import Knows

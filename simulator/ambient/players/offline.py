@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
 
-from simulator.ambient.annotation_rules import annotation_payload
+from simulator.ambient.annotation.rules import annotation_payload
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, CrowdItem, GenerateItem, Item, NliItem, Task, TrueFalseItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, VERBALIZERS, Label, LabelSet

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from simulator.ambient.consolidation import Flow
+from simulator.ambient.annotation.consolidation import Flow
 from simulator.errors import InputError
 from simulator.figures.files import PAGE
 from simulator.figures.look import LIGHT

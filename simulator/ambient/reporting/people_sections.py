@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
 from simulator.ambient.crowd import CrowdMeasures, Tie, crowd_measures
 from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.labels import LABELS, LabelSet
-from simulator.ambient.linguists import linguist_measures, single_annotations, worker_statistics
 from simulator.ambient.records import CrowdRecord, LinguistRecord
 from simulator.ambient.reporting.measures import Measure, Section
 from simulator.ambient.reporting.paper import is_published, note, paper

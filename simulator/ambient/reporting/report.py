@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from logs import LogReader
-from simulator.ambient.consolidation import Flow, flow
+from simulator.ambient.annotation.consolidation import Flow, flow
 from simulator.ambient.data import read_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES

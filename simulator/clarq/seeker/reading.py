@@ -44,8 +44,8 @@ class Segment:
 
 @cache
 def words(language: Language) -> Mapping[str, Any]:
-    """The word lists of `language` as they stand in ``words.yaml``."""
-    text = files("simulator.clarq.seeker").joinpath("words.yaml").read_text(encoding="utf-8")
+    """The word lists of `language` as they stand in ``tables/words.yaml``."""
+    text = files("simulator.clarq").joinpath("tables", "words.yaml").read_text(encoding="utf-8")
     lists: Mapping[str, Any] = yaml.safe_load(text)[language]
     return lists
 

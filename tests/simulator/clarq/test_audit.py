@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Participant
-from simulator.clarq.audit import audit, audit_provider, replay_success
-from simulator.clarq.audit_report import Compared, print_audit
+from simulator.clarq.audit import audit, replay_success
+from simulator.clarq.audit_command import audit_provider
 from simulator.clarq.audited import AuditDialogue, AuditTurn, from_published, load_dialogues
 from simulator.clarq.experts import Choice, Heard, TurnType, Verdict, Wording
-from simulator.clarq.experts_offline import OfflineExperts
-from simulator.clarq.importer import import_results
+from simulator.clarq.importing import import_results
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.reporting.audit_report import Compared, print_audit
 from simulator.clarq.results import load_results
 from simulator.clarq.train_command import train
 from simulator.errors import InputError

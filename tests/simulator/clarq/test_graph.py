@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.clarq import graph
-from simulator.clarq.experts_model import ModelExperts
-from simulator.clarq.experts_offline import OfflineExperts
 from simulator.clarq.graph import ProviderAgent
-from simulator.clarq.seeker_model import ModelSeeker
+from simulator.clarq.players.experts_model import ModelExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.errors import SeatError
 from simulator.models import ModelOptions, ScriptModel, load_model
 from simulator.seats import PersonSeat, Reply, ScriptSeat

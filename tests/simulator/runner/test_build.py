@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from simulator.clarq.graph import ProviderAgent
+from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.clarq.room import ROOM
-from simulator.clarq.seeker_model import ModelSeeker
 from simulator.errors import InputError
 from simulator.models import ModelOptions, ScriptModel
 from simulator.runner.build import Models, build_plan, build_seats, read_script

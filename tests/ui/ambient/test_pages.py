@@ -11,7 +11,7 @@ from texts import own_texts, texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
-from simulator.ambient.annotation_rules import CODES, Problem
+from simulator.ambient.annotation.rules import CODES, Problem
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS

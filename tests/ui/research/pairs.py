@@ -10,7 +10,7 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation_rules import annotation_payload
+from simulator.ambient.annotation.rules import annotation_payload
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples

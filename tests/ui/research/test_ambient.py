@@ -14,7 +14,7 @@ from markup import checked, words
 from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter, erase_participant
-from simulator.ambient.consolidation import Flow
+from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
 from simulator.ambient.statistics import label_sets

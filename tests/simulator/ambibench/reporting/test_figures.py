@@ -19,7 +19,7 @@ from simulator.ambibench.generation import (
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.results import results
-from simulator.ambibench.reporting.trial_log import trials_of_runs
+from simulator.ambibench.trial_log import trials_of_runs
 from simulator.errors import InputError
 from simulator.figures import Bars, Level, Line, to_plotly
 

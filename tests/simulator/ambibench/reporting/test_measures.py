@@ -8,6 +8,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from simulator.ambibench.records import TrialRecord
 from simulator.ambibench.reporting.measures import (
     RESAMPLES,
     balanced,
@@ -16,7 +17,6 @@ from simulator.ambibench.reporting.measures import (
     plain_means,
     shares,
 )
-from simulator.ambibench.reporting.record import TrialRecord
 from simulator.ambibench.reporting.results import results
 from simulator.stats import cluster_bootstrap
 

@@ -15,7 +15,7 @@ from simulator.ambibench.coding import mark
 from simulator.ambibench.generation import generate_instruction, generate_multiple, generate_verbalise
 from simulator.ambibench.report_command import report_ambibench
 from simulator.ambibench.reporting.report import print_report, report, summary
-from simulator.ambibench.reporting.trial_log import read_trials
+from simulator.ambibench.trial_log import read_trials
 from simulator.errors import InputError
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from simulator.ambibench.generation import generate_instruction, generate_multiple
+from simulator.ambibench.records import TrialRecord
 from simulator.ambibench.reporting.people import sessions, without_flagged
-from simulator.ambibench.reporting.record import TrialRecord
 from simulator.ambibench.reporting.results import results
-from simulator.ambibench.reporting.trial_log import trials_of_runs
+from simulator.ambibench.trial_log import trials_of_runs
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.pages import sections
 from simulator.ambibench.reporting.results import results
 from simulator.ambibench.reporting.tables import tables
-from simulator.ambibench.reporting.trial_log import trials_of_runs
+from simulator.ambibench.trial_log import trials_of_runs
 
 
 def by_name(table):

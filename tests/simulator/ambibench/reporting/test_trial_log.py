@@ -20,10 +20,10 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.reporting.record import scored
+from simulator.ambibench.records import scored
 from simulator.ambibench.reporting.results import results
-from simulator.ambibench.reporting.trial_log import read_trials, trials_of_runs, write_trials
 from simulator.ambibench.score import score_trials
+from simulator.ambibench.trial_log import read_trials, trials_of_runs, write_trials
 from simulator.ambibench.trials import trials
 from simulator.errors import InputError
 

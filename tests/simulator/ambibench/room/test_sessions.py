@@ -13,9 +13,9 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
 from simulator.ambibench.reporting.report import print_report, report
-from simulator.ambibench.reporting.trial_log import trials_of_runs
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
+from simulator.ambibench.trial_log import trials_of_runs
 from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply

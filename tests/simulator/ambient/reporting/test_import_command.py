@@ -26,11 +26,11 @@ from ambient_rows import (
 
 from logs import LogReader, LogWriter
 from simulator.ambient import trial_log
+from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.files.kinds import kind_of
 from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.generation import generation_measures
-from simulator.ambient.linguists import linguist_measures
-from simulator.ambient.reporting import importing
+from simulator.ambient.importing import runs as importing
 from simulator.ambient.summary import score_run
 
 GOOD = dict(READINGS)

@@ -29,7 +29,7 @@ from ambient_rows import (
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
-from simulator.ambient.consolidation import Flow
+from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.kinds import kind_of
 from simulator.ambient.items import ContinueItem, Item, NliItem

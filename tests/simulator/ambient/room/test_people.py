@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.forms import FormError
 from simulator.ambient.playing import Options, Qualification, statements
 from simulator.ambient.room import ROOM

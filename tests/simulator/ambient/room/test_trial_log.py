@@ -10,13 +10,13 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
-from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.annotation.linguists import linguist_measures
+from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.assignment import study_items
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_qualification
 from simulator.ambient.files.crowd import read_crowd, write_crowd
 from simulator.ambient.files.linguists import read_linguists, write_linguists
-from simulator.ambient.linguists import linguist_measures
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.summary import print_summaries, summarise, summary_json
 from simulator.ambient.trial_log import (

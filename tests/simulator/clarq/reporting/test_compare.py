@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.clarq.importer import import_results
+from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.compare import compare, pairs
 from simulator.clarq.reporting.report import score_run
 from simulator.stats import mcnemar, paired_bootstrap

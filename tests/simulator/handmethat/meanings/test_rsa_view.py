@@ -10,7 +10,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.browse import list_episodes, load_episode
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.rsa_view import MOST, profile_of, rsa_view
+from simulator.handmethat.meanings.rsa_view import MOST, profile_of, rsa_view
 from simulator.handmethat.task import Task
 
 

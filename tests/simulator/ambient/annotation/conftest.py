@@ -7,7 +7,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Judgment, Participant, Run, Status, Turn
-from simulator.ambient.annotation_rules import annotation_payload
+from simulator.ambient.annotation.rules import annotation_payload
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import Label

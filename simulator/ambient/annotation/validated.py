@@ -5,7 +5,7 @@ A form is a `Judgment` on the item:
 ========================= ========== =================================================================
 kind                      about      value
 ========================= ========== =================================================================
-``ambient.consolidation`` an item    the form (`annotation_rules.annotation_payload`), ``run``,
+``ambient.consolidation`` an item    the form (`rules.annotation_payload`), ``run``,
                                      ``checklist`` (points ticked), ``decides``
 ========================= ========== =================================================================
 
@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from logs import LogReader
-from simulator.ambient.annotated import Annotated, annotated
-from simulator.ambient.annotation_rules import flags, read_annotation
+from simulator.ambient.annotation.annotated import Annotated, annotated
+from simulator.ambient.annotation.rules import flags, read_annotation
 from simulator.ambient.examples import Example
 from simulator.ambient.views import Annotation
 

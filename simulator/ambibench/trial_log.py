@@ -19,7 +19,7 @@ from simulator.ambibench.labels import MODES, Mode, Tie
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.prompt import Prompt, asked_text, label_offsets, scored_positions, whole_text
-from simulator.ambibench.reporting.record import (
+from simulator.ambibench.records import (
     ActorKind,
     Shown,
     TrialRecord,

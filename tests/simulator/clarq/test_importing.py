@@ -3,7 +3,7 @@ import json
 import pytest
 
 from logs import LogReader, LogWriter
-from simulator.clarq.importer import import_results
+from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.report import report, score_run
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows

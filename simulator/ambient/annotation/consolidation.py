@@ -3,7 +3,7 @@
 An example is due once two linguists have annotated it; it is dropped if either discards it. One validator
 sees both annotations and submits one form. Several may look at the same examples, blind to each other, to
 measure their agreement; where their outcomes differ (discard, labels, ambiguous sides), the example is
-discussed, and one form more decides. How forms are logged, and which hold: `simulator.ambient.validated`.
+discussed, and one form more decides. How forms are logged, and which hold: `validated`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,27 @@ from pathlib import Path
 
 from logs import LogReader
 from logs.rows import Judgment
-from simulator.ambient.annotated import Annotated, annotated
-from simulator.ambient.annotation_rules import (
+from simulator.ambient.annotation.annotated import Annotated, annotated
+from simulator.ambient.annotation.linguists import ValidatorMeasures, validator_measures
+from simulator.ambient.annotation.rules import (
     Problem,
     annotation_payload,
     check_annotation,
     consolidated_example,
 )
+from simulator.ambient.annotation.validated import (
+    KIND,
+    Consolidated,
+    Forms,
+    Result,
+    read_forms,
+    result_of,
+    results,
+)
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import write_dataset
 from simulator.ambient.labels import LabelSet
-from simulator.ambient.linguists import ValidatorMeasures, validator_measures
-from simulator.ambient.validated import KIND, Consolidated, Forms, Result, read_forms, result_of, results
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 from simulator.forms import DeskFormError, desk_row, in_own_order

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from simulator.ambient.annotation_rules import annotation_payload, describe
+from simulator.ambient.annotation.rules import annotation_payload, describe
 from simulator.ambient.claims import flagged, score
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import (

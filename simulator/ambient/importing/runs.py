@@ -20,12 +20,7 @@ from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
 from simulator.ambient.files.kinds import Kind, kind_of
 from simulator.ambient.generation import rescored
-from simulator.ambient.items import Task
-from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.records import CrowdRecord, LinguistRecord, TrueFalseRecord
-from simulator.ambient.reporting.beside import examples_beside
-from simulator.ambient.reporting.paper import model_of
-from simulator.ambient.reporting.published_episodes import (
+from simulator.ambient.importing.episodes import (
     PUBLISHED,
     PublishedEpisode,
     RowProblem,
@@ -38,6 +33,11 @@ from simulator.ambient.reporting.published_episodes import (
     statement_sentence,
     true_false_episode,
 )
+from simulator.ambient.items import Task
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.records import CrowdRecord, LinguistRecord, TrueFalseRecord
+from simulator.ambient.reporting.beside import examples_beside
+from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.rows import BENCHMARK, LANGUAGE, item_row
 from simulator.ambient.score import score_rows
 from simulator.errors import InputError

@@ -10,7 +10,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from simulator.handmethat.generation.statistics import MEASURES, QUANTILES, Spread, Statistics
+from simulator.handmethat.statistics import MEASURES, QUANTILES, Spread, Statistics
 
 _LEVELS = (1, 2, 3, 4)
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from personas.templates import render
 from simulator.clarq import graph
 from simulator.clarq.data import load_items
-from simulator.clarq.experts_offline import OfflineExperts
 from simulator.clarq.graph import SeekerKnows, farewell
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_offline import MANNERS, OfflineSeeker
 from simulator.clarq.score import DialogueScores, score_dialogue
 from simulator.clarq.seeker.noticing import ORDER, Topic
 from simulator.clarq.seeker.topics import attempts, topics
-from simulator.clarq.seeker_offline import MANNERS, OfflineSeeker
 from simulator.errors import InputError
 from simulator.seats import Line, Reply, View
 from simulator.seeds import derive_seed

@@ -6,8 +6,8 @@ import re
 from typing import Final, Literal, get_args
 
 from personas.templates import render
-from simulator.clarq.experts_model import SEED
 from simulator.clarq.graph import SEEKER, SeekerKnows
+from simulator.clarq.players.experts_model import SEED
 from simulator.clarq.prompts import dialogue_text
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request

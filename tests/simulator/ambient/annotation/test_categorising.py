@@ -9,7 +9,7 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambient.categorising import (
+from simulator.ambient.annotation.categorising import (
     Sorted,
     category_agreement,
     category_records,

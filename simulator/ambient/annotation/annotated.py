@@ -7,10 +7,10 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from logs import LogReader
-from simulator.ambient.annotation_rules import read_annotation
+from simulator.ambient.annotation.linguists import WorkerAnnotation
+from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.examples import Example
 from simulator.ambient.items import AnnotateItem
-from simulator.ambient.linguists import WorkerAnnotation
 from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.trial_log import Played, played_of
 from simulator.ambient.views import Annotation

@@ -10,8 +10,8 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Run
-from simulator.ambient.annotated import annotated, worker_forms
-from simulator.ambient.consolidation import (
+from simulator.ambient.annotation.annotated import annotated, worker_forms
+from simulator.ambient.annotation.consolidation import (
     FormProblems,
     agreement,
     case,
@@ -23,10 +23,10 @@ from simulator.ambient.consolidation import (
     to_consolidate,
     to_discuss,
 )
+from simulator.ambient.annotation.linguists import worker_statistics
+from simulator.ambient.annotation.validated import results
 from simulator.ambient.data import load_examples
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.linguists import worker_statistics
-from simulator.ambient.validated import results
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 

@@ -1,8 +1,8 @@
 import pytest
 
-from simulator.clarq.experts_model import SEED
 from simulator.clarq.graph import SeekerKnows
-from simulator.clarq.seeker_model import MODES, ModelSeeker, messages_for
+from simulator.clarq.players.experts_model import SEED
+from simulator.clarq.players.seeker_model import MODES, ModelSeeker, messages_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel, Unavailable, request_key
 from simulator.seats import Line, View

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambient.annotation_rules import (
+from simulator.ambient.annotation.rules import (
     CODES,
     SENTENCES,
     Problem,
@@ -218,7 +218,7 @@ def test_what_the_rules_allow_is_a_sound_row_of_the_dataset() -> None:
     assert allowed > 100
 
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 PUBLISHED = SHARED / "data" / "ambient" / "ambient_full.jsonl"
 
 

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from simulator.agreement import krippendorff_alpha, masi_distance
-from simulator.ambient.files.linguists import read_linguists
-from simulator.ambient.labels import LABELS, LabelSet
-from simulator.ambient.linguists import (
+from simulator.ambient.annotation.linguists import (
     WorkerAnnotation,
     linguist_measures,
     set_agreement,
@@ -20,6 +18,8 @@ from simulator.ambient.linguists import (
     validator_measures,
     worker_statistics,
 )
+from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
 from simulator.stats import Interval
 
@@ -168,7 +168,7 @@ def test_workers() -> None:
     assert worker_statistics(singles)[0].seconds is None
 
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 FOLDER = SHARED / "data" / "ambient"
 PUBLISHED, DATASET = FOLDER / "linguist_annotations_first60.jsonl", FOLDER / "ambient_full.jsonl"
 

@@ -5,12 +5,12 @@ import pytest
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation, TurnType
-from simulator.clarq.experts_offline import OfflineExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.results import load_results, provider_steps
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
 RESULTS = SHARED / "clarq" / "results"
 
 ENGLISH = Task(

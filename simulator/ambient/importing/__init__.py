@@ -1,0 +1,1 @@
+"""Published results as runs of the log (spec 11)."""
