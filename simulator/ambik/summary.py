@@ -20,9 +20,8 @@ from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
-from simulator.ambik.room import ROOM
 from simulator.ambik.rows import BENCHMARK
-from simulator.ambik.score import is_right, right_in_the_end
+from simulator.ambik.score import is_right, right_in_the_end, score_rows
 from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.terms import NAMES
@@ -168,7 +167,12 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
         InputError: if it is a run of another benchmark.
     """
     played = played_of(reader, [run_id])
-    return tuple(score for one in played for score in ROOM.score(one.item, one.turns, ()))
+    return tuple(
+        score
+        for one in played
+        if one.turns
+        for score in score_rows(one.turns[0].episode_id, one.item, one.turns)
+    )
 
 
 def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:

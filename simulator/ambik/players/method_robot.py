@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Final
 
-from simulator.ambik.methods import DecisionParts, MethodOptions, decide
 from simulator.ambik.methods.background import NOTHING, Background
+from simulator.ambik.methods.kit import DecisionParts, MethodOptions
 from simulator.ambik.payloads import decision_payload, outcome_of
 from simulator.ambik.players.asking import ask
 from simulator.ambik.players.knows import RobotKnows
@@ -83,6 +83,9 @@ class MethodRobot:
         )
 
     async def _decide(self, case: Case, rules: Options, view: View) -> Decision:
+        # LangGraph takes a second to import; who asks only which seats there are should not wait for it.
+        from simulator.ambik.methods.graphs import decide
+
         if not rules.method:
             raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
         parts = await decide(

@@ -5,8 +5,9 @@ import math
 
 import pytest
 
-from simulator.ambik.methods import MethodOptions, decide
 from simulator.ambik.methods.background import background
+from simulator.ambik.methods.graphs import decide
+from simulator.ambik.methods.kit import MethodOptions
 from simulator.ambik.prompts import case_of
 from simulator.models import ModelOptions, load_model, shipped
 from simulator.models.shipped import SHIPPED
