@@ -292,6 +292,10 @@ def _judged(row: Row) -> dict[str, Any]:
     found = _lettered(row)
     given = row.object("affordance")
     table = {letter: given.object(letter) for letter in given.data}
+    for letter, one in table.items():
+        for name in ("context", "prompt"):
+            if not 0 <= (one.number_or_none(name) or 0) <= 1:
+                raise row.wrong(f"affordance.{letter}.{name}", f"is {one.get(name)}, not between 0 and 1")
     affordance = {
         letter: Affordance(one.number("context"), one.number_or_none("prompt"))
         for letter, one in table.items()

@@ -56,7 +56,7 @@ def read_knowno(path: str | Path) -> Read[Scenario]:
         raise InputError(
             f"{path}: no column {', '.join(missing)}; the columns are {', '.join(table.columns) or 'none'}"
         )
-    part = next((part for word, part in _PARTS if word in Path(path).stem), None)
+    part = next((part for word, part in _PARTS if word in Path(path).stem.casefold()), None)
     faults = list(table.faults)
     good: dict[str, tuple[Scenario, Record]] = {}
     for record in table.records:

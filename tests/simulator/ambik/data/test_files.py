@@ -64,7 +64,7 @@ def messages(read: Any) -> list[str]:
 
 
 def test_scenarios_are_read(write: WriteCsv) -> None:
-    read = read_knowno(write("knowno_data_test_200.csv", SCENARIO, columns=("", *KNOWNO)))
+    read = read_knowno(write("KnowNo_Data_TEST_200.csv", SCENARIO, columns=("", *KNOWNO)))
     assert read.faults == ()
     assert read.rows == (
         Scenario(

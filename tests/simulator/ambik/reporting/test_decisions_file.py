@@ -137,6 +137,10 @@ def test_a_conformal_line_without_threshold_or_set_calibrates(tmp_path):
         ({"settings": {"temperature": -1}}, "settings"),
         ({"part": "training"}, 'part is "training"'),
         ({"method": "lap"}, "affordance is missing"),
+        (
+            {"method": "lap", "affordance": {"A": {"context": 1, "prompt": 70}}},
+            "affordance.A.prompt is 70, not between 0 and 1",
+        ),
         ({"method": "lofreecp"}, "samples is missing"),
         (
             {"method": "lofreecp", "samples": {"wait": 0}},
