@@ -353,7 +353,7 @@ def _settings(row: Row, threshold: Calibrated | None) -> Settings:
     """Those of the line; where it does not say them, its target is that of the threshold in force."""
     given = row.get("settings") or {}
     found: Settings = row.parsed("settings", read_settings, given)
-    if threshold is None or "target_success" in given:
+    if threshold is None or "target_success" in given or not 0 < threshold.epsilon < 1:
         return found
     return replace(found, target_success=float(1 - exact(threshold.epsilon)))
 

@@ -91,8 +91,9 @@ def test_the_target_is_that_of_the_threshold_where_nothing_else_is_said(tmp_path
     assert line.settings.target_success == 0.6
     (line,) = read(tmp_path, {**KNOWNO, "epsilon": 0.4, "settings": {"target_success": 0.5}}).rows
     assert line.settings.target_success == 0.5
-    (line,) = read(tmp_path, {**KNOWNO, "q_hat": None, "epsilon": 0.4}).rows
-    assert line.settings.target_success == 0.8
+    for change in ({"q_hat": None, "epsilon": 0.4}, {"q_hat": "inf", "epsilon": 0}):
+        (line,) = read(tmp_path, {**KNOWNO, **change}).rows
+        assert line.settings.target_success == 0.8
 
 
 def test_rounding_in_a_logarithm_and_no_right_option_are_no_faults(tmp_path):
