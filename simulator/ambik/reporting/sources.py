@@ -116,6 +116,11 @@ def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine
             of = [one for one in firsts if one.decision.episode_id in mine]
             threshold = _threshold(of)
             fit = _fitting(calibrating, made[0], threshold) if method in CONFORMAL else []
+            if method in CONFORMAL and not fit and threshold is None and any(one.threshold for one in of):
+                raise InputError(
+                    f"{run}: the lines of {method} do not all have the same q_hat; give those of each "
+                    "threshold a run_id of their own, or name a file of calibration rows with --calibration"
+                )
             used |= {one.episode_id for one in fit}
             options = Options(settings=of[0].settings)
             found.groups.append(

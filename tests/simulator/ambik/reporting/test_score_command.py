@@ -152,6 +152,17 @@ def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
     assert "LLaMA-2" in rows
 
 
+def test_several_thresholds_in_one_run_are_refused_as_such(call, tmp_path):
+    line = {"run_id": "r", "method": "knowno", "member": "clear", "type": "unambiguous_direct"}
+    line |= {"options": {"A": "wait"}, "token_table": [["A", -0.5]], "epsilon": 0.2, "rank": 17}
+    line |= {"n_calibration": 20}
+    file = tmp_path / "log.jsonl"
+    lines = ({**line, "pair_id": str(place), "q_hat": q_hat} for place, q_hat in enumerate((0.7, 0.8)))
+    file.write_text("\n".join(map(json.dumps, lines)))
+    result = call("score", file)
+    assert "r: the lines of knowno do not all have the same q_hat" in str(result.exception)
+
+
 def test_what_cannot_be_read_ends_with_1(call, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "other.json").write_text('[{"a": 1}]')
