@@ -12,8 +12,8 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.importing.runs import Imported, import_file
-from simulator.ambient.reporting.terminal import fault_text
 from simulator.errors import InputError
+from simulator.runner.telling import fault_text
 
 _TOLD: Final = 20
 

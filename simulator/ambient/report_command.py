@@ -22,18 +22,16 @@ from simulator.ambient.reporting.flow_figure import save_flow
 from simulator.ambient.reporting.report import Report, report
 from simulator.ambient.reporting.scoring import Settings
 from simulator.ambient.reporting.terminal import (
-    fault_text,
     json_text,
     print_section,
     sections_json,
-    tell_problems,
     write_out,
     write_table,
 )
 from simulator.errors import InputError
 from simulator.figures import Figure, save, save_venn
 from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
-from simulator.runner.telling import print_endings
+from simulator.runner.telling import fault_text, print_endings, runs_and_files, tell_problems
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
@@ -81,8 +79,7 @@ def report_ambient(
     """
     if (instance or pair) and out is None:
         raise InputError("--instance and --pair draw figures: name a folder with --out.")
-    files = [Path(name) for name in names if Path(name).exists()]
-    runs = [name for name in names if not Path(name).exists()]
+    runs, files = runs_and_files(names)
     settings = Settings(data=data, tie=tie, votes=tuple(votes or ()), parser=parser)
     if (lines or export or instance or pair) and not runs:
         raise InputError("--lines, --export, --instance and --pair are of runs: name one (askback log list).")
@@ -99,7 +96,7 @@ def report_ambient(
         typer.echo(json_text(_plain(found)))
     else:
         _print(Console(), found)
-    tell_problems(found.scored, written)
+    tell_problems("AmbiEnt", found.scored.faults, found.scored.unreadable, found.scored.passed_over, written)
     if found.scored.unreadable:
         raise typer.Exit(1)
 

@@ -13,17 +13,16 @@ from simulator.ambient.parsing import Parser
 from simulator.ambient.reporting.measures import exact_table
 from simulator.ambient.reporting.scoring import Scored, Settings, score_files
 from simulator.ambient.reporting.terminal import (
-    fault_text,
     json_text,
     latex_text,
     print_section,
     sections_json,
-    tell_problems,
     write_out,
     write_text,
 )
 from simulator.errors import InputError
 from simulator.runner.options import ExactJsonOption
+from simulator.runner.telling import fault_text, tell_problems
 
 
 def score_ambient(
@@ -73,7 +72,7 @@ def score_ambient(
         console = Console()
         for section in found.sections:
             print_section(console, section)
-    tell_problems(found, written)
+    tell_problems("AmbiEnt", found.faults, found.unreadable, found.passed_over, written)
     if found.unreadable or not found.sections:
         raise typer.Exit(1)
 

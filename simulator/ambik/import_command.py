@@ -16,8 +16,8 @@ from logs.paths import default_path
 from simulator.ambik.importing.runs import Imported, ImportedFile, import_sources
 from simulator.ambik.importing.sources import read_sources
 from simulator.ambik.playing import ROBOT
-from simulator.ambik.reporting.section import fault_text
 from simulator.ambik.terms import NAMES
+from simulator.runner.telling import fault_text
 
 _TOLD: Final = 20
 

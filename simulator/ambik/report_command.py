@@ -16,15 +16,6 @@ from logs.paths import default_path
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
 from simulator.ambik.reporting.report import Report, report
-from simulator.ambik.reporting.section import (
-    fault_text,
-    json_text,
-    print_section,
-    sections_json,
-    tell_problems,
-    write_out,
-    write_text,
-)
 from simulator.ambik.reporting.switches import (
     CpRuleOption,
     EntropyOption,
@@ -41,10 +32,11 @@ from simulator.ambik.reporting.switches import (
     TruthOption,
 )
 from simulator.ambik.reporting.task_sheets import task_sheets
+from simulator.ambik.reporting.terminal import json_text, print_section, sections_json, write_out, write_text
 from simulator.errors import InputError
 from simulator.figures import save
 from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
-from simulator.runner.telling import print_endings
+from simulator.runner.telling import fault_text, print_endings, runs_and_files, tell_problems
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
@@ -108,8 +100,7 @@ def report_ambik(
         icr=icr,
         metrics=metrics,
     )
-    files = [Path(name) for name in names if Path(name).exists()]
-    runs = [name for name in names if not Path(name).exists()]
+    runs, files = runs_and_files(names)
     if (lines or export) and not runs:
         raise InputError("--lines and --export are of runs: name one (askback log list).")
     written: list[object] = []
@@ -129,7 +120,7 @@ def report_ambik(
         typer.echo(json_text({**endings, **sections_json(found.sections), **faults}))
     else:
         _print(found, sheets)
-    tell_problems(scored.faults, scored.unreadable, scored.passed_over, written)
+    tell_problems("AmbiK", scored.faults, scored.unreadable, scored.passed_over, written)
     if scored.unreadable:
         raise typer.Exit(1)
 

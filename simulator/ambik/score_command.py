@@ -10,14 +10,6 @@ from rich.console import Console
 
 from simulator.ambik.reporting.file_sections import cases_apart
 from simulator.ambik.reporting.report import report
-from simulator.ambik.reporting.section import (
-    fault_text,
-    json_text,
-    print_section,
-    sections_json,
-    tell_problems,
-    write_out,
-)
 from simulator.ambik.reporting.switches import (
     CpRuleOption,
     EntropyOption,
@@ -33,7 +25,9 @@ from simulator.ambik.reporting.switches import (
     TokensOption,
     TruthOption,
 )
+from simulator.ambik.reporting.terminal import json_text, print_section, sections_json, write_out
 from simulator.runner.options import ExactJsonOption
+from simulator.runner.telling import fault_text, tell_problems
 
 
 def score_ambik(
@@ -100,7 +94,7 @@ def score_ambik(
         console = Console()
         for section in found.sections:
             print_section(console, section)
-    tell_problems(scored.faults, scored.unreadable, scored.passed_over, written)
+    tell_problems("AmbiK", scored.faults, scored.unreadable, scored.passed_over, written)
     apart = cases_apart(found.sections)
     if apart:
         typer.echo(f"cases of metrics that do not have the paper's value: {apart}", err=True)

@@ -17,7 +17,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Judgment
 from personas.templates import render
 from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.reporting.report import Scored, score_run
+from simulator.clarq.reporting.scored import Scored, score_run
 from simulator.clarq.score import JUDGE, unmatched_lines
 from simulator.models import ChatModel, Message, Request
 from simulator.models.schema import parse

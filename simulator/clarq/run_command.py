@@ -19,7 +19,8 @@ from logs.paths import default_path
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.judge import judge_run
-from simulator.clarq.reporting.report import report, score_run
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows

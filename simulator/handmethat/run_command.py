@@ -17,7 +17,8 @@ from simulator.handmethat.data import NoEpisodeError, load_tasks
 from simulator.handmethat.env.game import LIMIT, CommandList
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
-from simulator.handmethat.reporting.report import Report, report, score_run
+from simulator.handmethat.reporting.report import Report, report
+from simulator.handmethat.reporting.scored import score_run
 from simulator.handmethat.reporting.terminal import print_report, report_json
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import score_rows

@@ -1,4 +1,7 @@
-"""What every benchmark's command prints of runs beside its tables: endings, failures, what models took."""
+"""What every benchmark's command prints beside its tables.
+
+Of runs: endings, failures, what models took. Of files of results: what is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from rich.text import Text
 
 from logs import LogReader, ModelUsage
 from simulator.runner.logged import ERASED
+from trees.faults import Fault
 
 AGAIN: Final = "What failed is not scored; the same command plays it again."
+_FAULTS: Final = 50
 
 
 class Summary(Protocol):
@@ -87,3 +92,59 @@ def print_played(
         console.print(AGAIN)
         raise typer.Exit(1)
     return tuple(runs)
+
+
+def runs_and_files(names: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """What is a file or folder, and what else is named: runs, as far as they are there."""
+    files = [Path(name) for name in names if Path(name).exists()]
+    return [name for name in names if not Path(name).exists()], files
+
+
+def say(console: Console, line: str, style: str = "") -> None:
+    """A line as it is: neither its colours nor its breaks are guessed."""
+    console.print(Text(line, style), highlight=False, soft_wrap=True)
+
+
+def fault_text(one: Fault | str) -> str:
+    """File, line, row and field of a fault."""
+    if isinstance(one, str):
+        return one
+    where = f"{one.file}:{one.line}" if one.line else one.file
+    return f"{where}: {f'row {one.task}: ' if one.task else ''}{one.message}"
+
+
+def tell_problems(
+    room: str,
+    faults: Iterable[Fault | str],
+    unreadable: Iterable[str],
+    passed_over: Iterable[Path] = (),
+    written: Iterable[object] = (),
+) -> None:
+    """What is not of the results goes to the other stream, so that those can be read by programs.
+
+    Args:
+        room: the benchmark's name.
+        faults: of rows; of files that contradict each other.
+        unreadable: files that could not be read, with the reason.
+        passed_over: files that are none of the benchmark's.
+        written: what was.
+    """
+    console = Console(stderr=True)
+    for path in written:
+        say(console, f"wrote {path}")
+    for path in passed_over:
+        say(console, f"{path}: none of {room}'s files; passed over", "dim")
+    left_out: list[str] = []
+    warned: list[str] = []
+    for fault in faults:
+        warns = isinstance(fault, Fault) and fault.severity == "warning"
+        (warned if warns else left_out).append(fault_text(fault))
+    for title, some in (("faults; the rows are left out", left_out), ("warnings", warned)):
+        if some:
+            say(console, f"{len(some)} {title}:")
+        for one in some[:_FAULTS]:
+            say(console, f"  {one}", "yellow")
+        if len(some) > _FAULTS:
+            say(console, f"  … and {len(some) - _FAULTS} more (--json has them all)", "yellow")
+    for reason in unreadable:
+        say(console, reason, "red")

@@ -15,7 +15,8 @@ from functools import cached_property
 from logs import LogReader, ModelUsage, Played, Progress
 from logs.rows import Ending, Judgment, ModelCall, Run, Turn
 from simulator.clarq.data import BENCHMARK, task_from_json
-from simulator.clarq.reporting.report import Report, Scored, report, score_run
+from simulator.clarq.reporting.report import Report, report
+from simulator.clarq.reporting.scored import Scored, score_run
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
 from trees import Task

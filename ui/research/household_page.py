@@ -10,7 +10,8 @@ from logs import LogReader
 from logs.rows import Turn
 from simulator.errors import InputError
 from simulator.handmethat import show
-from simulator.handmethat.reporting.report import Scored, score_run, table_rows
+from simulator.handmethat.reporting.scored import Scored, score_run
+from simulator.handmethat.reporting.tables import table_rows
 from simulator.handmethat.reporting.watching import details, watch
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import options_of

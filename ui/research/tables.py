@@ -13,7 +13,8 @@ from typing import Any, Literal
 from logs import LogReader
 from logs.export import export_log
 from simulator.clarq.reporting.compare import Comparison
-from simulator.clarq.reporting.report import Row, Scored
+from simulator.clarq.reporting.scored import Scored
+from simulator.clarq.reporting.tables import Row
 from simulator.clarq.review import KINDS
 from simulator.stats import Interval
 from ui.i18n import strings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -21,12 +21,9 @@ from simulator.ambient.reporting.measures import (
     shown_paper,
     with_unit,
 )
-from simulator.ambient.reporting.scoring import Scored
 from simulator.figures import Table
+from simulator.runner.telling import say
 from simulator.whole import write_whole
-from trees.faults import Fault
-
-_FAULTS: Final = 50
 
 
 def print_section(console: Console, section: Section) -> None:
@@ -34,14 +31,14 @@ def print_section(console: Console, section: Section) -> None:
     console.print(Text(section.title, "bold"), soft_wrap=True)
     rows = f"{section.rows} rows" + (f", {section.left_out} left out as faulty" if section.left_out else "")
     files = f" of {', '.join(section.files)}" if len(section.files) == 1 else ""
-    _say(console, f"{rows}{files}", "dim")
+    say(console, f"{rows}{files}", "dim")
     if section.listed and section.measures:
         console.print(_list(section.measures))
     for table in section.tables.values():
         console.print()
         console.print(table.to_text())
     for line in (*notes_of(section.measures), *section.remarks):
-        _say(console, f"· {line}")
+        say(console, f"· {line}")
     console.print()
 
 
@@ -133,42 +130,9 @@ def write_table(path: Path, table: Table, exact: Table | None = None) -> list[Pa
     ]
 
 
-def tell_problems(found: Scored, written: Iterable[object]) -> None:
-    """What is not of the results goes to the other stream, so that those can be read by programs."""
-    console = Console(stderr=True)
-
-    def say(line: str, style: str = "") -> None:
-        console.print(Text(line, style), highlight=False, soft_wrap=True)
-
-    for path in written:
-        say(f"wrote {path}")
-    for file in found.passed_over:
-        say(f"{file}: none of AmbiEnt's files; passed over", "dim")
-    if found.faults:
-        say(f"{len(found.faults)} faults; the rows are left out:")
-    for one in found.faults[:_FAULTS]:
-        say(f"  {fault_text(one)}", "yellow")
-    if len(found.faults) > _FAULTS:
-        say(f"  … and {len(found.faults) - _FAULTS} more (--json has them all)", "yellow")
-    for reason in found.unreadable:
-        say(reason, "red")
-
-
-def fault_text(one: Fault | str) -> str:
-    """File, line, row and field of a fault."""
-    if isinstance(one, str):
-        return one
-    where = f"{one.file}:{one.line}" if one.line else one.file
-    return f"{where}: {f'row {one.task}: ' if one.task else ''}{one.message}"
-
-
 def _write(path: Path, text: str) -> Path:
     return write_text(path, text)
 
 
 def _safe(name: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in name)
-
-
-def _say(console: Console, line: str, style: str = "") -> None:
-    console.print(Text(line, style), highlight=False, soft_wrap=True)

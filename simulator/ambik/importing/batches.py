@@ -12,7 +12,7 @@ from simulator.ambik.files.decisions import DecisionLine
 from simulator.ambik.importing.lines import Answered, Lines, Logged
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.groups import robot_of
-from simulator.ambik.reporting.section import safe
+from simulator.ambik.reporting.terminal import safe
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import CONFORMAL
 from simulator.errors import InputError

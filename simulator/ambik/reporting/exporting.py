@@ -15,7 +15,7 @@ from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.playing import ROBOT, USER
 from simulator.ambik.reporting.groups import Result
-from simulator.ambik.reporting.section import safe, write_text
+from simulator.ambik.reporting.terminal import safe, write_text
 from simulator.ambik.rows import item_from_row, item_record
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import options_of

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from logs.rows import Judgment, Turn
 from simulator.clarq.graph import PROVIDER
-from simulator.clarq.reporting.report import Scored
+from simulator.clarq.reporting.scored import Scored
 from simulator.clarq.review import REVIEW_SUCCESS, Failure, ProviderMark, Review, read_reviews
 from simulator.clarq.score import SUCCESS
 from simulator.stats import LEVEL, RESAMPLES, Interval, cluster_bootstrap, wilson

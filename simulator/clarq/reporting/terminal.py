@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from logs import ModelUsage
-from simulator.clarq.reporting.report import Report, Row
+from simulator.clarq.reporting.report import Report
+from simulator.clarq.reporting.tables import Row
 from simulator.runner.telling import print_endings, print_usage
 from simulator.stats import Interval
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from logs import ModelUsage
-from simulator.handmethat.reporting.report import PERSON, Asked, Cell, Gain, Report, Row
+from simulator.handmethat.reporting.report import Report
+from simulator.handmethat.reporting.tables import PERSON, Asked, Cell, Gain, Row
 from simulator.handmethat.task import LEVELS
 from simulator.runner.telling import print_endings, print_usage
 from simulator.stats import Interval

@@ -4,7 +4,8 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.clarq.importing import import_results
-from simulator.clarq.reporting.report import report, score_run
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.errors import InputError

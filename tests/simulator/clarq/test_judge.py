@@ -3,7 +3,8 @@ import asyncio
 import pytest
 
 from simulator.clarq.judge import judge_run
-from simulator.clarq.reporting.report import report, score_run
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.score import JUDGE
 from simulator.models import Malformed, ModelError, ModelOptions, ScriptModel, Unavailable, load_model
 

@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 
 from logs import LogWriter, ModelUsage
-from simulator.runner.telling import AGAIN, print_endings, print_not_scored, print_played, print_usage
+from simulator.runner.telling import (
+    AGAIN,
+    print_endings,
+    print_not_scored,
+    print_played,
+    print_usage,
+    runs_and_files,
+    tell_problems,
+)
+from trees.faults import Fault
 
 
 @pytest.fixture
@@ -65,3 +74,35 @@ def test_a_run_with_failures_ends_with_status_1(console, tmp_path, failed):
     else:
         assert print_played(console, path, ["r", "s"], summarise, show) == ("r", "s")
         assert console.export_text() == "r, s\n"
+
+
+def test_what_is_there_is_a_file_and_the_rest_are_runs(tmp_path):
+    (tmp_path / "a.csv").touch()
+    named = [str(tmp_path / "a.csv"), "run-1", str(tmp_path), str(tmp_path / "gone.csv")]
+    runs, files = runs_and_files(named)
+    assert runs == ["run-1", str(tmp_path / "gone.csv")]
+    assert files == [tmp_path / "a.csv", tmp_path]
+
+
+def test_what_is_wrong_with_files_goes_to_the_other_stream(capsys, tmp_path):
+    faulty = Fault("a.csv", "7", 3, "format", "[no] text")
+    warned = Fault("a.csv", "", 0, "odd", "two kinds", "warning")
+    many = [faulty, warned, "a and b differ", *[faulty] * 60]
+    tell_problems("AmbiX", many, ["b.csv is empty"], [tmp_path / "c"], ["out.tex"])
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert told.out == ""
+    assert lines[:2] == ["wrote out.tex", f"{tmp_path / 'c'}: none of AmbiX's files; passed over"]
+    assert lines[2:5] == [
+        "62 faults; the rows are left out:",
+        "  a.csv:3: row 7: [no] text",
+        "  a and b differ",
+    ]
+    assert lines[-4:] == [
+        "  … and 12 more (--json has them all)",
+        "1 warnings:",
+        "  a.csv: two kinds",
+        "b.csv is empty",
+    ]
+    tell_problems("AmbiX", [], [])
+    assert capsys.readouterr().err == ""

@@ -19,8 +19,9 @@ from simulator.ambik.importing.runs import import_sources
 from simulator.ambik.importing.sources import read_sources
 from simulator.ambik.reporting.exporting import run_lines, write_run_lines
 from simulator.ambik.reporting.report import report
-from simulator.ambik.reporting.section import plain, sections_json
+from simulator.ambik.reporting.section import plain
 from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.reporting.terminal import sections_json
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
 from simulator.asking import askings, rows

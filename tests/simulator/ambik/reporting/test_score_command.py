@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from simulator.ambik.reporting.report import report
-from simulator.ambik.reporting.section import plain, sections_json
+from simulator.ambik.reporting.section import plain
+from simulator.ambik.reporting.terminal import sections_json
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
 

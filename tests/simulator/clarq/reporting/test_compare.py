@@ -4,7 +4,7 @@ import pytest
 
 from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.compare import compare, pairs
-from simulator.clarq.reporting.report import score_run
+from simulator.clarq.reporting.scored import score_run
 from simulator.stats import mcnemar, paired_bootstrap
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")

@@ -5,7 +5,8 @@ import pytest
 
 from logs.erase import erase_participant
 from logs.rows import Judgment
-from simulator.clarq.reporting.report import report, score_run
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.score import JUDGE
 from simulator.stats import bootstrap_mean, wilson
 

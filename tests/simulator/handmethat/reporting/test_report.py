@@ -13,7 +13,8 @@ from rich.console import Console
 from logs.erase import erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.errors import InputError
-from simulator.handmethat.reporting.report import report, score_run
+from simulator.handmethat.reporting.report import report
+from simulator.handmethat.reporting.scored import score_run
 from simulator.handmethat.reporting.terminal import (
     print_report,
     report_csv,

@@ -1,0 +1,70 @@
+"""Ended episodes of a run with their scores, out of the log.
+
+Everything is computed from the logged turns; nothing is read from the score rows, which are a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from logs import LogReader
+from logs.rows import Episode
+from simulator.handmethat.rows import BENCHMARK, task_from_row
+from simulator.handmethat.score import EpisodeScores, score_episode
+from simulator.runner.logged import played_to_end, required_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """An ended episode with its scores.
+
+    Attributes:
+        robot: who sat in the robot's seat, without the number of questions in its name.
+        item: the item's name.
+        allowed: questions that the robot might ask at most; None for any number.
+    """
+
+    episode: Episode
+    status: str
+    robot: str
+    item: str
+    allowed: int | None
+    scores: EpisodeScores
+
+
+def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
+    """Score every ended episode of a run, the latest attempt of each, from its logged turns.
+
+    They are ordered by level, item and repeat: intervals are resampled, and must not depend on which
+    episode happened to end first.
+    People who have withdrawn do not count: without their words their episodes would be failures.
+
+    Raises:
+        InputError: if it is a run of another benchmark.
+    """
+    required_run(reader, run_id, BENCHMARK)
+    tasks = {item.hash: task_from_row(item) for item in reader.items(run_id)}
+    scored = [
+        _scored(played.episode, played.ending.status, score_episode(task, played.turns), task.id)
+        for played in played_to_end(reader, run_id, reader.erased_participants())
+        if (task := tasks[played.episode.item_hash])
+    ]
+    return tuple(sorted(scored, key=_place))
+
+
+def _scored(episode: Episode, status: str, scores: EpisodeScores, item: str) -> Scored:
+    name = episode.seats["robot"]
+    base, _, many = name.partition(":")
+    most = episode.options.get("max_questions")
+    if base == "offline/asker" and many.isdigit():
+        allowed: int | None = int(many) if most is None else min(int(many), int(most))
+        name = base
+    else:
+        allowed = None if most is None else int(most)
+    if scores.protocol == "paper":
+        allowed = 0
+    return Scored(episode=episode, status=status, robot=name, item=item, allowed=allowed, scores=scores)
+
+
+def _place(one: Scored) -> tuple[int, str, str, int]:
+    return one.scores.level, one.item, one.episode.language, one.episode.repeat
