@@ -17,7 +17,7 @@ import yaml
 from trees import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-DEFAULT = "en"
+DEFAULT: Language = "en"
 COOKIE = "askback_language"
 _FOLDER = Path(__file__).parent / "strings"
 
@@ -25,7 +25,7 @@ _FOLDER = Path(__file__).parent / "strings"
 class Strings:
     """The texts of one language, by dotted name."""
 
-    def __init__(self, language: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, language: Language, texts: Mapping[str, str]) -> None:
         self.language = language
         self.texts = texts
 
@@ -51,7 +51,7 @@ class Strings:
 @cache
 def strings(language: str) -> Strings:
     """The texts of `language`; of the default language if there are none in it."""
-    known = language if language in LANGUAGES else DEFAULT
+    known = next((one for one in LANGUAGES if one == language), DEFAULT)
     texts: dict[str, str] = {}
     # One file per language, and one per language for each further side of the app (research.en.yaml).
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):

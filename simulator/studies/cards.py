@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
@@ -41,21 +41,22 @@ class StudyCard:
         minutes: how long a set takes, as its file says.
         pay: for a set, in words; empty if nothing is paid.
         languages: of its pages.
-        texts: the study's own words in place of the pages' (``consent``, ``instructions``).
+        titles: what it is called, by every language of the pages.
+        texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
         sets: the most sets that one person may do.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
     """
 
     id: str
     benchmark: str
-    title: str
+    titles: Mapping[Language, str]
     task: str
     open: bool
     places_left: int
     minutes: float
     pay: str
     languages: tuple[Language, ...]
-    texts: Mapping[str, str]
+    texts: Mapping[Language, Mapping[str, str]]
     sets: int = 1
     builtin: bool = False
 
@@ -83,14 +84,14 @@ def card_of(
     return StudyCard(
         id=study.id,
         benchmark=study.benchmark,
-        title=study.title,
+        titles={language: study.title_in(language) for language in get_args(Language)},
         task=task,
         open=left > 0,
         places_left=left,
         minutes=study.pay.minutes if study.pay else 0.0,
         pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",
         languages=languages,
-        texts=study.texts,
+        texts={language: study.texts_in(language) for language in get_args(Language)},
         sets=study.sets_per_participant,
         builtin=builtin,
     )

@@ -40,7 +40,7 @@ def list_studies(log: LogOption = None) -> None:
             found = _with_desk(study, log, lambda desk, reader: desk.progress())
             going = found.states["reserved"] + found.states["started"]
             counts = (found.wanted, found.states["completed"], going)
-            table.add_row(study.id, study.title, *map(str, counts))
+            table.add_row(study.id, study.title_in(study.language), *map(str, counts))
     Console().print(table)
 
 
@@ -103,7 +103,9 @@ def _with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogRea
 
 def _print_progress(console: Console, study: Study, found: StudyProgress) -> None:
     shown = [state for state in STATES if state in _ALWAYS or found.states[state]]
-    table = Table("condition", "wanted", *shown, "open", title=study.title, title_justify="left")
+    table = Table(
+        "condition", "wanted", *shown, "open", title=study.title_in(study.language), title_justify="left"
+    )
     for one in found.cells:
         counts = (one.wanted, *(one.states[state] for state in shown), one.open)
         table.add_row(cell_name(one.cell) or "all", *map(str, counts))

@@ -14,6 +14,10 @@
     completion_codes: {complete: C1ABCDEF, screened_out: C2ABCDEF, returned: C3ABCDEF}
     completion_url: https://app.prolific.com/submissions/complete?cc={code}
 
+A title or a text of the study's own is one text, or one for each language of the pages::
+
+    title: {en: Finding the pattern, zh: 找出规律}
+
 Scalars are taken as written, so a code such as 0123 need not be quoted; within ``settings`` they have the
 types of YAML. What the other keys mean stands with `Study`.
 """
@@ -23,11 +27,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -42,6 +47,7 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
+from trees import Language
 from trees.faults import Fault
 
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -49,6 +55,18 @@ _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
+
+
+def _by_language(words: Any) -> Any:
+    """The words as they are, if what they go by are languages."""
+    if isinstance(words, Mapping) and (unknown := [name for name in words if name not in get_args(Language)]):
+        raise ValueError(
+            f"{unknown[0]!r} is no language of the pages; they have {', '.join(get_args(Language))}"
+        )
+    return words
+
+
+_Words = Annotated[_Text | dict[Language, _Text], BeforeValidator(_by_language)]
 
 
 class _Part(BaseModel):
@@ -95,7 +113,7 @@ class Study(_Part):
 
     Attributes:
         id: its name in the log (`run_id`) and in links.
-        title: shown to participants.
+        title: shown to participants; one text, or one by language. So are `texts`.
         benchmark: whose room makes the items.
         language: of the participants' pages.
         seat: the seat the participant sits in.
@@ -119,9 +137,9 @@ class Study(_Part):
     """
 
     id: _Name
-    title: _Text
+    title: _Words
     benchmark: _Text
-    language: Literal["en", "zh"] = "en"
+    language: Language = "en"
     seat: _Text
     setup: Setup = "H2L"
     settings: dict[str, JsonValue] = Field(default_factory=dict)
@@ -137,7 +155,7 @@ class Study(_Part):
     exclude: tuple[_Name, ...] | None = None
     identity: tuple[_Text, ...] = Field(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), min_length=1)
     require_identity: bool = False
-    texts: dict[str, _Text] = Field(default_factory=dict)
+    texts: dict[str, _Words] = Field(default_factory=dict)
     seed: int = 0
 
     @field_validator("participants", mode="before")
@@ -171,7 +189,21 @@ class Study(_Part):
             unknown = [name for name in self.participants if not _has_prefix(self.conditions, name)]
             if unknown:
                 raise ValueError(f"participants: {', '.join(unknown)} is not among the conditions")
+        for name, words in {"title": self.title, **self.texts}.items():
+            if not isinstance(words, str) and self.language not in words:
+                raise ValueError(f"{name}: must be there in the study's language, {self.language}")
         return self
+
+    def title_in(self, language: Language) -> str:
+        """The title in a language, or in the study's own if it has none there."""
+        return self._in(language, self.title)
+
+    def texts_in(self, language: Language) -> dict[str, str]:
+        """The study's own texts, as `title_in`."""
+        return {name: self._in(language, words) for name, words in self.texts.items()}
+
+    def _in(self, language: Language, words: str | Mapping[Language, str]) -> str:
+        return words if isinstance(words, str) else words.get(language, words[self.language])
 
     @property
     def run_id(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
+from trees import Language
 from ui.i18n import Strings, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -23,6 +24,7 @@ class Offer:
     """A study in words.
 
     Attributes:
+        title: in the page's language.
         address: of its welcome page.
         minutes: how long a set takes; empty if nobody says.
         pay: for it.
@@ -30,6 +32,7 @@ class Offer:
     """
 
     card: StudyCard
+    title: str
     address: str
     minutes: str
     pay: str
@@ -98,7 +101,7 @@ def session_page(
         card=card,
         sets=here.sets,
         notice=here.notice,
-        own=own_texts(card),
+        own=own_texts(card, frame.texts.language),
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(frame.texts, card) if card is not None else "",
         steps=steps_shown(steps, here),
@@ -137,6 +140,7 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
     name = "no_places" if not card.open or left < 1 else "one_place" if left == 1 else "places"
     return Offer(
         card,
+        card.titles[texts.language],
         f"/{card.benchmark}/study/{card.id}",
         _minutes(texts, card.minutes),
         pay_in_words(texts, card) or texts("study.offer.unpaid"),
@@ -159,9 +163,9 @@ def pay_in_words(texts: Strings, card: StudyCard) -> str:
     return texts("study.offer.pay_paper", pay=pay) if card.builtin else pay
 
 
-def own_texts(card: StudyCard | None) -> dict[str, tuple[str, ...]]:
+def own_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:
     """A study's own words, by name, in paragraphs."""
-    texts = card.texts if card is not None else {}
+    texts = card.texts[language] if card is not None else {}
     return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
 
 

@@ -24,7 +24,7 @@ def asking(spoken: str, names: Sequence[str]) -> Note:
     """The question which of several things a word means."""
     *most, last = names
     listed = f"the {', the '.join(most)} or the {last}" if most else f"the {last}"
-    chosen = f"{'、'.join(most)}还是{last}" if most else last
+    chosen = f"{'、'.join(most)} 还是 {last}" if most else last  # blanks: what there is has English names
     return Note(f"Which {spoken} do you mean: {listed}?", f"您指的“{spoken}”是哪一个：{chosen}？")
 
 

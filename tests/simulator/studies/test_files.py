@@ -62,6 +62,17 @@ def test_the_hash_is_of_what_the_file_says(write: Write) -> None:
     assert "require_identity" not in study.to_json()
 
 
+def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None:
+    study = read_study(write(f"{TEXT}texts: {{consent: {{en: Agreed, zh: 同意}}, instructions: Look.}}\n"))
+    assert study.title_in("zh") == study.title_in("en") == "Finding the pattern"
+    assert study.texts_in("en") == {"consent": "Agreed", "instructions": "Look."}
+    assert study.texts_in("zh") == {"consent": "同意", "instructions": "Look."}
+    text = TEXT.replace("title: Finding the pattern", "title: {en: Finding the pattern, zh: 找出规律}")
+    both = read_study(write(text))
+    assert (both.title_in("en"), both.title_in("zh")) == ("Finding the pattern", "找出规律")
+    assert Study.model_validate(both.to_json()) == both
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "told"),
     [
@@ -81,6 +92,16 @@ def test_the_hash_is_of_what_the_file_says(write: Write) -> None:
         ("[subject, location]", "[subject, location", 7, "not YAML"),
         ("exclude: []", "exclude: ''", 13, "exclude: input should be a valid list"),
         ("conditions: [subject, location]", "conditions: [a//b]", 6, "conditions.0"),
+        ("title: Finding the pattern", "title: {en: Finding, de: Finden}", 2, "title: 'de' is no language"),
+        ("title: Finding the pattern", "title: {en: ''}", 2, "title"),
+        (
+            "title: Finding the pattern",
+            "title: {zh: 找出规律}",
+            1,
+            "title: must be there in the study's language, en",
+        ),
+        ("seed: 7", "texts: {consent: {zh: 同意}}", 1, "consent: must be there in the study's language, en"),
+        ("seed: 7", "texts: {consent: {fr: Oui}}", 14, "texts.consent: 'fr' is no language of the pages"),
     ],
 )
 def test_a_fault_is_told_with_its_line_and_field(

@@ -44,16 +44,18 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
     card = StudyCard(
         id="s",
         benchmark="ambik",
-        title="The study",
+        titles={"en": "The study", "zh": "一项研究"},
         task="robot",
         open=True,
         places_left=3,
         minutes=minutes,
         pay="",
         languages=("en",),
-        texts={},
+        texts={"en": {}, "zh": {}},
     )
-    assert offer(Frame(strings("en")), card).minutes == said
+    shown = offer(Frame(strings("en")), card)
+    assert (shown.minutes, shown.title) == (said, "The study")
+    assert offer(Frame(strings("zh")), card).title == "一项研究"
 
 
 def test_no_template_brings_a_text_of_its_own() -> None:

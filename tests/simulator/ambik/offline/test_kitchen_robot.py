@@ -53,7 +53,7 @@ def test_a_kind_of_food_of_which_there_are_two_is_asked_for_with_both_marked():
         "Put the fig jam into the china bowl.",
     )
     assert "plum jam or the fig jam" in found.question.en
-    assert "plum jam还是fig jam" in found.question.zh
+    assert "plum jam 还是 fig jam" in found.question.zh
     assert found.action == found.marked[0]
 
 
