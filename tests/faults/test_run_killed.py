@@ -133,7 +133,7 @@ def check_file(path: Path) -> None:
 
 def gone(process: int) -> bool:
     """Whether a process that is not our child has ended."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, ProcessLookupError):
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
         return state == "Z"
     try:
