@@ -10,7 +10,7 @@ item alone, whoever sat there. What counts as a question, and as needed, each ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -179,6 +179,11 @@ def load_asking(benchmark: str) -> Part:
             known=", ".join(BENCHMARKS),
         )
     return cast(Part, load_part(benchmark, "asking"))
+
+
+def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
+    """Whether somebody may ask back in runs with these seats; if none are told, whether in the room at all."""
+    return benchmark in BENCHMARKS and (not seats or load_asking(benchmark).ROBOT in seats)
 
 
 def askings(reader: LogReader, runs: Iterable[str]) -> Found:

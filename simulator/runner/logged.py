@@ -113,11 +113,12 @@ def endings_of(reader: LogReader, run_id: str) -> Endings:
 
     Those of people who have withdrawn are ``erased``, however they ended.
     """
-    every = reader.endings(run_id)
-    found = [every[id] for id in counting_episodes(reader, run_id) if id in every]
+    every, erased = reader.endings(run_id), erased_episodes(reader, run_id)
+    latest = (one.id for one in reader.episodes(run_id, latest=True))
+    found = [every[id] for id in latest if id in every and id not in erased]
     statuses = Counter[str](one.status for one in found)
-    if erased := len(erased_episodes(reader, run_id)):
-        statuses[ERASED] = erased
+    if erased:
+        statuses[ERASED] = len(erased)
     return Endings(
         dict(sorted(statuses.items())),
         dict(Counter(one.message for one in found if one.status in ("failed", "aborted"))),

@@ -18,7 +18,7 @@ from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.prepare import pair_items
 from simulator.ambik.room import ROOM as AMBIK
-from simulator.asking import BENCHMARKS, Asked, Asking, askings, load_asking, rows
+from simulator.asking import BENCHMARKS, Asked, Asking, askings, load_asking, may_ask_back, rows
 from simulator.asking_command import asking_figure, report_asking
 from simulator.clarq.asking import asked as clarq_asked
 from simulator.clarq.asking import is_question
@@ -142,6 +142,21 @@ class _Silent:
 def reader(log):
     with LogReader(log) as reader:
         yield reader
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "seats", "may"),
+    [
+        ("clarq", {"seeker", "provider"}, True),
+        ("handmethat", {"robot", "human"}, True),
+        ("ambik", {"robot", "user"}, True),
+        ("ambik", {"annotator"}, False),
+        ("ambik", set(), True),
+        ("ambient", {"annotator"}, False),
+    ],
+)
+def test_nobody_asks_back_where_the_seat_is_not_there(benchmark: str, seats: set[str], may: bool) -> None:
+    assert may_ask_back(benchmark, seats) is may
 
 
 def test_every_room_says_who_asks_and_who_answers():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.asking import BENCHMARKS, Row, askings, rows
+from simulator.asking import BENCHMARKS, Row, askings, may_ask_back, rows
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.ambik_plots import who_asks
@@ -25,7 +25,6 @@ COMMANDS: Final = (
     "askback run handmethat --limit 20",
     "askback run clarq --limit 4",
 )
-_NOBODY_ASKS: Final = {"annotator"}
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
 _GAIN: Final = scale((), fixed=(-1.0, 1.0))
 
@@ -57,9 +56,7 @@ class Line:
 def asking_page(visit: Visit, desk: Desk) -> Page:
     """Which runs, the table, and a plot for each room."""
     at, reader = visit.at, desk.reader
-    cards = [
-        card for card in desk.cards() if card.run.benchmark in BENCHMARKS and set(card.seats) != _NOBODY_ASKS
-    ]
+    cards = [card for card in desk.cards() if may_ask_back(card.run.benchmark, card.seats)]
     choices = sorted((Choice(card, card.run.id in at.runs) for card in cards), key=lambda one: not one.chosen)
     chosen = [one.card.run.id for one in choices if one.chosen]
     found = askings(reader, chosen)
