@@ -182,7 +182,7 @@ def load_asking(benchmark: str) -> Part:
 
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
-    """Whether somebody may ask back in runs with these seats; if none are told, whether in the room at all."""
+    """Whether somebody may ask back in runs with these seats; if none are told, in the room at all."""
     return benchmark in BENCHMARKS and (not seats or load_asking(benchmark).ROBOT in seats)
 
 
