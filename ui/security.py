@@ -133,10 +133,11 @@ class Shell:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if "text/html" in Headers(scope=scope).get("accept", ""):
+        path = "/" if scope["path"] in self.aliases else scope["path"]
+        # Not every program that asks for a page says so.
+        if path == "/" or "text/html" in Headers(scope=scope).get("accept", ""):
             # An uncompressed page can be rewritten.
             kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            path = "/" if scope["path"] in self.aliases else scope["path"]
             scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
         await self.app(scope, receive, _Answer(self.head, scope, send))
 
