@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +13,8 @@ from rich.table import Table
 from logs import ModelUsage
 from simulator.clarq.reporting.report import Report
 from simulator.clarq.reporting.tables import Row
-from simulator.runner.telling import print_endings, print_usage
+from simulator.clarq.results import ResultsFile
+from simulator.runner.telling import print_endings, print_usage, say, tell_problems
 from simulator.stats import Interval
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -36,6 +38,13 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
             "askback score RUN --judge MODEL, or a reviewer in the app."
         )
     print_usage(console, usage)
+
+
+def tell_left_out(path: Path, file: ResultsFile) -> None:
+    """Say on the other stream how many rows of a results file hold no dialogue, and which cannot be read."""
+    if file.unplayed:
+        say(Console(stderr=True), f"{path}: {file.unplayed} rows without a dialogue are passed over.")
+    tell_problems("clarq", file.faults, ())
 
 
 def report_json(report: Report) -> dict[str, Any]:
