@@ -15,17 +15,19 @@ class Row:
 
     Attributes:
         label: a language, or a task type.
-        success: S, with Wilson's interval.
-        aqd: D, with a bootstrap interval.
-        aql: L, with a bootstrap interval.
+        success: S, with Wilson's interval; aborted dialogues count as unsuccessful.
+        aqd: D, with a bootstrap interval, over the dialogues that were played to their end; None without any.
+        aql: L, likewise: a dialogue that broke off has no length to be compared.
         needs_judge: episodes whose success a judge has still to settle.
+        aborted: episodes that a seat's failure aborted, among those of `success`.
     """
 
     label: str
     success: Interval
-    aqd: Interval
-    aql: Interval
+    aqd: Interval | None
+    aql: Interval | None
     needs_judge: int
+    aborted: int = 0
 
 
 def rows(
@@ -43,10 +45,12 @@ def rows(
 def row(label: str, scored: Sequence[Scored]) -> Row:
     """Summarise episodes, at least one."""
     scores = [one.scores for one in scored]
+    ended = [one.scores for one in scored if one.ended]
     return Row(
         label=label,
         success=wilson(sum(score.success for score in scores), len(scores)),
-        aqd=bootstrap_mean([score.aqd for score in scores]),
-        aql=bootstrap_mean([score.aql for score in scores]),
+        aqd=bootstrap_mean([score.aqd for score in ended]) if ended else None,
+        aql=bootstrap_mean([score.aql for score in ended]) if ended else None,
         needs_judge=sum(score.needs_judge for score in scores),
+        aborted=len(scores) - len(ended),
     )

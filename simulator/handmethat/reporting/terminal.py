@@ -24,7 +24,14 @@ _TITLE: Final = "score (success %, moves of successes) by level; * full observab
 
 def print_report(console: Console, report: Report, usage: Sequence[ModelUsage] = ()) -> None:
     """Statuses, the table by level, success and score by questions, gains per question, cost."""
-    print_endings(console, report.runs, report.statuses, report.failures)
+    print_endings(
+        console,
+        report.runs,
+        report.statuses,
+        report.failures,
+        aborted=report.aborted,
+        excluded=report.exclude_aborted,
+    )
     if report.rows:
         console.print(_level_table(report.rows))
     if any(one.questions for one in report.asked):
@@ -72,6 +79,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "statuses": report.statuses,
         "unscored": report.unscored,
         "failures": report.failures,
+        "aborted": report.aborted,
+        "exclude_aborted": report.exclude_aborted,
     }
 
 
