@@ -41,6 +41,7 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
     RepeatOption,
     RunOption,
@@ -129,6 +130,7 @@ def run_ambik(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run.
@@ -207,6 +209,7 @@ def run_ambik(
             calibrations=tuple(dict.fromkeys(calibration or ())),
         ),
         console,
+        exclude_aborted=exclude_aborted,
     )
 
 

@@ -100,7 +100,7 @@ def read_results(path: str | Path) -> ResultsFile:
     """Read a published results file, row by row: one odd row does not cost the file.
 
     Raises:
-        InputError: if the file cannot be read or none of its rows can; names file, type, task and field.
+        InputError: if the file cannot be read or has rows and none can; names file, type, task and field.
     """
     path = Path(path)
     dialogues: list[PublishedDialogue] = []
@@ -121,7 +121,7 @@ def read_results(path: str | Path) -> ResultsFile:
                 unplayed += 1
             else:
                 dialogues.append(dialogue)
-    if not dialogues:
+    if not dialogues and (faults or unplayed):
         said = f"; {faults[0].message}" if faults else ""
         raise InputError(f"{path}: holds no dialogue that can be read ({unplayed} rows have none{said})")
     return ResultsFile(tuple(dialogues), unplayed, tuple(faults))

@@ -69,8 +69,8 @@ async def execute(
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
-    A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be run
-    again. Whatever happened before stays in the log.
+    A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be
+    run again. Whatever happened before stays in the log.
 
     Raises:
         LogError: if the log cannot be written; nothing can be promised then.

@@ -91,7 +91,8 @@ def took_part(people: frozenset[str], played: Played) -> bool:
 def seat_failed(episode: Episode, ending: Ending) -> bool:
     """Return True if an episode was aborted by a seat's failure, so that it counts as unsuccessful.
 
-    A person who withdraws, does not consent or does not qualify has not failed: such an episode does not count.
+    A person who withdraws, does not consent or does not qualify has not failed: such an episode does not
+    count.
     """
     if ending.status != "aborted" or ending.cause is None or ending.cause in _NO_SEAT:
         return False
@@ -158,6 +159,21 @@ def endings_of(reader: LogReader, run_id: str) -> Endings:
     return Endings(
         dict(sorted(statuses.items())),
         dict(Counter(one.message for one in found if one.status in ("failed", "aborted"))),
+    )
+
+
+def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
+    """Why episodes failed, or were left by a person -> how many; what a seat's failure aborted left out."""
+    every, erased = reader.endings(run_id), erased_episodes(reader, run_id)
+    return dict(
+        Counter(
+            every[episode.id].message
+            for episode in reader.episodes(run_id, latest=True)
+            if episode.id in every
+            and episode.id not in erased
+            and every[episode.id].status in ("failed", "aborted")
+            and not seat_failed(episode, every[episode.id])
+        )
     )
 
 
