@@ -32,6 +32,7 @@ FLAGS = (
 )
 # Generous: two cores may be shared with other tests.
 START_SECONDS = 120.0
+PASSWORD = "for the tests"
 
 
 def chromium_path() -> str | None:
@@ -120,9 +121,13 @@ class Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of its processes: a data home of their own, no password."""
+        """The environment of its processes: a data home and a password of their own."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
-        return kept | {"ASKBACK_HOME": str(self.home), "OMP_NUM_THREADS": "1"}
+        return kept | {
+            "ASKBACK_HOME": str(self.home),
+            "ASKBACK_RESEARCH_PASSWORD": PASSWORD,
+            "OMP_NUM_THREADS": "1",
+        }
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -182,7 +187,11 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Watched]]:
 
     def make(*, width: int = 1280, height: int = 900, scheme: str = "light", locale: str = "en") -> Watched:
         context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            locale=locale,
+            # As a researcher who has logged in.
+            extra_http_headers={"Authorization": f"Bearer {PASSWORD}"},
         )
         context.set_default_timeout(30_000)
         watched = Watched(context.new_page())
