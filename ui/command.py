@@ -121,7 +121,7 @@ def _serve(
         print(f"For researchers, one browser: {link}/research?token={token}", flush=True)
 
     Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
-    research = research_mount(writer, reader, announce=announce)
+    research = research_mount(writer, reader, home=home(), announce=announce)
     server = create_server(
         dialogues,
         home=home(),

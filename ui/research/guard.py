@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -24,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.limits import client_group
 
+SESSIONS_FILE: Final = "research-sessions.json"
 PASSWORD_VARIABLE: Final = "ASKBACK_RESEARCH_PASSWORD"
 COOKIE: Final = "askback_research"
 LOGIN: Final = "login"
@@ -74,9 +77,11 @@ class Throttle:
 class Passes:
     """The log-ins of one server: who may come in, and who is in.
 
-    Log-ins live in memory, by their hash: a log-out ends one for good, a restart ends all.
+    Log-ins are kept by their hashes, so that a log-out ends one for good, and in a file, so that nobody's
+    review is broken off when the server is started again. Another password ends them all.
 
     Args:
+        file: where log-ins are kept.
         password: that researchers know; None where whoever starts the server gets links in the terminal.
         announce: tells a new one-time token to whoever started the server; called at once, and again each
             time that the last one was used.
@@ -85,6 +90,7 @@ class Passes:
 
     def __init__(
         self,
+        file: Path,
         password: str | None,
         announce: Callable[[str], None] = lambda token: None,
         clock: Callable[[], float] = time.time,
@@ -93,7 +99,8 @@ class Passes:
         self._announce = announce
         self._clock = clock
         self._lock = threading.Lock()
-        self._ends: dict[str, float] = {}
+        self._file = file
+        self._ends: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
         self._token = ""
         if password is None:
             self._renew()
@@ -113,26 +120,33 @@ class Passes:
         cookie, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
             self._ends = {one: end for one, end in self._ends.items() if end > now}
-            self._ends[_hashed(cookie)] = now + _HOURS * 3600
+            self._ends[self._hash(cookie)] = now + _HOURS * 3600
+            self._keep()
         return cookie
 
     def valid(self, cookie: str) -> bool:
         """Return True if a cookie is ours and has not ended."""
         with self._lock:
-            return self._ends.get(_hashed(cookie), 0.0) > self._clock()
+            return self._ends.get(self._hash(cookie), 0.0) > self._clock()
 
     def end(self, cookie: str) -> None:
         """End a log-in: its cookie holds no longer, whoever has a copy of it."""
         with self._lock:
-            self._ends.pop(_hashed(cookie), None)
+            if self._ends.pop(self._hash(cookie), None) is not None:
+                self._keep()
+
+    def _hash(self, cookie: str) -> str:
+        return hashlib.sha256(f"{self.password}\n{cookie}".encode("utf-8", "replace")).hexdigest()
+
+    def _keep(self) -> None:
+        draft = self._file.with_name(f".{self._file.name}.{secrets.token_hex(8)}")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(self._ends))
+        draft.replace(self._file)
 
     def _renew(self) -> None:
         self._token = secrets.token_urlsafe(24)
         self._announce(self._token)
-
-
-def _hashed(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
 class Guard:

@@ -28,7 +28,7 @@ from ui.research.ambient_routes import add_ambient_routes
 from ui.research.ambik_routes import add_ambik_routes
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
-from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
+from ui.research.guard import LOGIN, SESSIONS_FILE, Guard, Passes, password_from_environment
 from ui.security import page_language
 from ui.server import Mount, page_head
 
@@ -41,6 +41,7 @@ def research_mount(
     writer: LogWriter,
     reader: LogReader,
     *,
+    home: Path,
     password: str | None = None,
     announce: Callable[[str], None] = lambda token: None,
 ) -> Mount:
@@ -49,11 +50,13 @@ def research_mount(
     Args:
         writer: a durable writer of the log.
         reader: reads the same log.
+        home: the data home; log-ins are kept there.
         password: asked for (by default ``ASKBACK_RESEARCH_PASSWORD``).
         announce: where there is no password, tells whoever started the server the token that lets one
             browser in (``?token=`` behind any of these pages' addresses).
     """
-    passes = Passes(password or password_from_environment(), announce)
+    home.mkdir(parents=True, exist_ok=True)
+    passes = Passes(home / SESSIONS_FILE, password or password_from_environment(), announce)
     calls = Calls(Desk(reader), writer)
 
     def prepare(app: FastAPI) -> None:

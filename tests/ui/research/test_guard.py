@@ -34,7 +34,7 @@ class NoSessions:
 
 def app(bench, home, password=None, announce=lambda token: None, access=None) -> FastAPI:
     async def build() -> FastAPI:
-        mount = research_mount(bench.writer, bench.reader, password=password, announce=announce)
+        mount = research_mount(bench.writer, bench.reader, home=home, password=password, announce=announce)
         return create_server(NoSessions(), home=home, mounts=[mount], access=access)
 
     # Outside a running loop Gradio makes loops that nobody closes.
@@ -214,14 +214,20 @@ def test_forged_cookies_open_nothing(locked, cookie):
     assert browser.get("/research/api/progress", headers=headers).status_code == 401
 
 
-def test_log_ins_end_by_themselves():
-    clock = [1000.0]
-    passes = Passes("word", clock=lambda: clock[0])
-    cookie = passes.issue()
-    assert passes.valid(cookie)
-    assert not Passes("word").valid(cookie)
+def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_path):
+    clock, file = [1000.0], tmp_path / "sessions.json"
+    passes = Passes(file, "word", clock=lambda: clock[0])
+    cookie, other = passes.issue(), passes.issue()
+    passes.end(other)
+    again = Passes(file, "word", clock=lambda: clock[0])
+    assert again.valid(cookie)
+    assert not again.valid(other)
+    assert not Passes(file, "another", clock=lambda: clock[0]).valid(cookie)
+    assert cookie not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
     clock[0] += 12 * 3600
     assert not passes.valid(cookie)
+    assert not Passes(file, "word", clock=lambda: clock[0]).valid(cookie)
 
 
 def test_throttle_waits_longer_each_time_and_forgives():
