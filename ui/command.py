@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,7 @@ from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.registry import ROOMS
 from simulator.runner.build import Models
+from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
 
@@ -77,8 +79,13 @@ def app_command(
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
+        ended = threading.Event()
+        threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
-        _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
+        try:
+            _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
+        finally:
+            ended.set()
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
