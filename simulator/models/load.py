@@ -20,6 +20,7 @@ from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
+from simulator.models.redaction import has_credentials, public_url
 from simulator.models.replay import Recordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 
@@ -108,6 +109,12 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.
     """
+    at_server = _AT_SERVER.fullmatch(name)
+    if at_server and has_credentials(at_server[2]):
+        raise InputError(
+            f"{at_server[1]}@{public_url(at_server[2])}: a model's name goes into the log, so it may hold no "
+            "password or key; set OPENAI_API_KEY, or give the address with --base-url"
+        )
     provider, slash, model = name.partition("/")
     if provider not in PROVIDERS:
         known = ", ".join(f"{each}/…" for each in PROVIDERS)

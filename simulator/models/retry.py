@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from simulator.models.base import Completion, Request, Usage
+from simulator.models.checked import checked
 from simulator.models.errors import Malformed, ModelError
 from simulator.models.layers import Backend, Layer
 from simulator.models.schema import parse
@@ -79,14 +80,18 @@ class Retried(Layer):
         """
 
         async def send() -> Completion:
-            completion = await self.inner.complete(request)
+            completion = checked(self.name, await self.inner.complete(request))
             return replace(completion, parsed=_parsed(completion, request))
 
         return await self._tried(send)
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a text; as `complete`."""
-        return await self._tried(lambda: self.inner.score(request))
+
+        async def send() -> Scored:
+            return checked(self.name, await self.inner.score(request))
+
+        return await self._tried(send)
 
     async def _tried(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         start = self._clock()

@@ -26,6 +26,7 @@ from simulator.home import home
 from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs
 from simulator.models.decoding import read_settings
 from simulator.models.prices import read_prices
+from simulator.models.redaction import public_url
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import Models, NamedCrew, Plan, build_plan
 from simulator.runner.progress import progress_bar
@@ -311,7 +312,7 @@ def _refuse_idle_options(options: ModelOptions, models: Models) -> None:
 def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
     manner = wanted.manner
     reached: dict[str, Any] = {
-        "base_url": manner.models.base_url,
+        "base_url": None if manner.models.base_url is None else public_url(manner.models.base_url),
         "prompts": versions_digest(wanted.room.name),
         SOFTWARE_VERSION: version("askback"),
     }
