@@ -15,6 +15,7 @@ from simulator.models.base import (
     Usage,
 )
 from simulator.models.budget import Budget
+from simulator.models.circuit import ServerDown
 from simulator.models.decoding import Decoding, as_sent
 from simulator.models.errors import (
     AuthenticationFailed,
@@ -70,6 +71,7 @@ __all__ = [
     "ScoreRequest",
     "Scored",
     "ScriptModel",
+    "ServerDown",
     "TimedOut",
     "TokenLogprob",
     "TooFewSamples",

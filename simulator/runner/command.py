@@ -23,7 +23,7 @@ from logs.paths import default_path
 from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs
+from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs, ServerDown
 from simulator.models.decoding import read_settings
 from simulator.models.prices import read_prices
 from simulator.models.redaction import public_url
@@ -253,7 +253,7 @@ def play(wanted: Wanted, console: Console) -> str:
     Raises:
         InputError: if a name means nothing in its seat or names a person, if the log holds another run of
             that name, or if several processes would have to share a budget.
-        ModelError: if a model cannot be loaded.
+        ModelError: if a model cannot be loaded, or its server does not answer any more.
         LogError: if the log cannot be written.
         typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
     """
@@ -266,6 +266,10 @@ def play(wanted: Wanted, console: Console) -> str:
     gc.freeze()
     try:
         return asyncio.run(_play(wanted, workers, console))
+    except ServerDown as error:
+        raise ServerDown(
+            f"{error}. Everything played so far is in the log; the same command continues."
+        ) from error
     except KeyboardInterrupt:
         console.print("\nStopped; everything played so far is in the log. The same command continues.")
         raise typer.Exit(130) from None
