@@ -25,7 +25,7 @@ from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.home import home
-from simulator.models import Budget, ChatModel, ModelOptions
+from simulator.models import Budget, ChatModel, Decoding, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -33,10 +33,16 @@ from simulator.runner.options import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from trees.types import Split
@@ -66,6 +72,12 @@ def run_clarq(
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
@@ -85,6 +97,10 @@ def run_clarq(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     items = tuple(
         task
@@ -98,9 +114,11 @@ def run_clarq(
         manner=manner,
         options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
         config={"data": data, "languages": list(languages)},
+        needs=_needs(provider, judge),
         title="dialogues",
         shown=SHOWN,
-        afterwards=partial(_judged, judge, manner.models),
+        # Decoding options are the players': who judges does so as ever.
+        afterwards=partial(_judged, judge, replace(manner.models, decoding=Decoding(), extra={})),
     )
     console = Console()
     run_id = play(wanted, console)
@@ -109,6 +127,11 @@ def run_clarq(
         print_report(console, told, reader.usage(run_id))
     if told.failures:
         raise typer.Exit(1)
+
+
+def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
+    """What is asked of models beside text: experts and judges fill in forms."""
+    return dict.fromkeys((provider, *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager

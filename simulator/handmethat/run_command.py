@@ -24,6 +24,7 @@ from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import score_rows
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Protocol
+from simulator.models import Decoding
 from simulator.runner.command import Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
     BaseUrlOption,
@@ -31,10 +32,16 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
@@ -77,6 +84,12 @@ def run_handmethat(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
@@ -94,6 +107,10 @@ def run_handmethat(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     tasks = load_items(data, None if levels is None else parse_levels(levels), per_level, split)
     told: list[str] = []
