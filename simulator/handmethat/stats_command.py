@@ -31,7 +31,7 @@ from simulator.runner.options import JsonOption, RootSeedOption
 
 def stats_command(
     profile: Annotated[
-        str | None, typer.Option(help="v1, v2 or paper: of episodes generated for this; default: v2")
+        str | None, typer.Option(help="of episodes generated for this profile; default: v2")
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="of these instead: builtin, the name of added data, or a path")
