@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import product
+from operator import or_
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import yaml
 
 from simulator.handmethat.actions import Action, Args, Need, Schema, domain
 from simulator.handmethat.hierarchy import CLASSES, STATES, TABLES
-from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
+from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
 T = TypeVar("T")
 # A bit set of facts.
@@ -208,9 +209,9 @@ def _bindings(world: World, schema: Schema, domains: Sequence[Sequence[int]]) ->
     for need, names in static:
         if len(names) == 1:
             place = schema.params.index(names[0])
-            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, (one,))]
+            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, names, (one,))]
     tests = [
-        _Known(schema.params, names, partial(_holds, world, schema, need))
+        _Known(schema.params, names, partial(_holds, world, schema, need, names))
         for need, names in static
         if len(names) > 1
     ]
@@ -221,9 +222,11 @@ def _bindings(world: World, schema: Schema, domains: Sequence[Sequence[int]]) ->
     )
 
 
-def _holds(world: World, schema: Schema, need: Need, args: Args) -> bool:
-    bind = dict(zip(_names(need), args, strict=True))
-    return need.check(world, _NO_STATE, tuple(bind.get(name, NOTHING) for name in schema.params))
+def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> bool:
+    padded = [NOTHING] * len(schema.params)
+    for name, arg in zip(names, args, strict=True):
+        padded[schema.params.index(name)] = arg
+    return need.check(world, _NO_STATE, tuple(padded))
 
 
 def _word(need: Need) -> str:
@@ -240,7 +243,7 @@ def _bound(world: World, bound: str) -> BitSet:
         return world.of("movable")
     classes = bound.upper().split("-OR-")
     assert set(classes) <= set(CLASSES), bound
-    return bit_set(one for name in classes for one in entities(world.of(name)))
+    return reduce(or_, map(world.of, classes))
 
 
 def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
