@@ -93,7 +93,8 @@ def read_question(world: World, text: str) -> Question:
         return Question()
     mentions = tuple(mention for one in sentences for mention in _mentions(world, one))
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
-    chosen = _chosen(asks, mentions, words)
+    alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
+    chosen = _chosen(asks, alternatives)
     if chosen:
         return Question(chosen)
     return Question(mentions=mentions or tuple(_quests(words)))
@@ -104,12 +105,12 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     return tuple(_mentions(world, _without(table()["tags"], _spelt_out(text))))
 
 
-def _chosen(asks: list[str], mentions: tuple[Mention, ...], words: str) -> tuple[str, ...]:
-    """Of what the words may ask openly, what they do ask."""
+def _chosen(asks: list[str], alternatives: bool) -> tuple[str, ...]:
+    """Of what the words may ask openly, what they do ask; `alternatives`: they name things to choose from."""
     if "which" in asks:
         asks.remove("which")
-        if not asks and len(mentions) > 1 and _OR.search(words):
-            return ()  # which of these: they are alternatives
+        if not asks and alternatives:
+            return ()  # which of these
         asks = asks or ["clear"]
     if "destination" in asks:
         asks = [key for key in asks if key not in ("place", "task", "type")]
