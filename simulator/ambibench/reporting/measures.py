@@ -6,13 +6,12 @@ A unit is a prompt, or a person; each group that is asked for is resampled by it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from simulator.ambibench.reporting.results import Codes, Floats, Mask, Measure, Name, Results
-from simulator.stats import LEVEL, Interval
+from simulator.resampling import Interval, interval_of, resampled
 
 RESAMPLES: Final = 1000
 SEED: Final = 0
@@ -128,21 +127,11 @@ def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
         units: the unit of each.
         seed: of the resampling.
     """
-    sums, counts = _by_unit(values, units)
-    drawn = draws(len(sums), seed)
-    # Where all units have as many trials, as they have at a given k, so has every resample.
-    even = (counts == counts[0]).all()
-    bottom = counts.sum() if even else drawn @ counts
-    return _interval(float(sums.sum() / counts.sum()), drawn @ sums / bottom, len(values))
-
-
-@lru_cache(maxsize=16)
-def draws(units: int, seed: int) -> Floats:
-    """How often each unit comes in each resample: an array (`RESAMPLES`, `units`)."""
-    picks = np.random.default_rng(seed).integers(0, units, size=(RESAMPLES, units))
-    places = picks + units * np.arange(RESAMPLES)[:, None]
-    counts = np.bincount(places.ravel(), minlength=RESAMPLES * units).reshape(RESAMPLES, units)
-    return counts.astype(float)
+    order = np.argsort(values, kind="stable")  # sums are rounded: in one order, they are always the same
+    _, unit = np.unique(units[order], return_inverse=True)
+    sums = np.column_stack([np.bincount(unit, values[order]), np.bincount(unit)]).astype(float)
+    drawn = resampled(sums, seed=seed, resamples=RESAMPLES)
+    return _interval(drawn[:, 0] / drawn[:, 1], len(values), len(sums))
 
 
 def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> Interval:
@@ -152,11 +141,10 @@ def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> In
     cell = unit * shape[1] + level
     sums = np.bincount(cell, values, shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
-    drawn = draws(shape[0], seed)
-    top, bottom = drawn @ sums, drawn @ counts
+    drawn = resampled(np.hstack([sums, counts]), seed=seed, resamples=RESAMPLES)
+    top, bottom = np.hsplit(drawn, 2)
     at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
-    value = float((sums.sum(axis=0) / counts.sum(axis=0)).mean())
-    return _interval(value, np.nanmean(at_levels, axis=1), len(values))
+    return _interval(np.nanmean(at_levels, axis=1), len(values), shape[0])
 
 
 def _plain(values: Floats, starts: Codes) -> list[float | None]:
@@ -167,14 +155,7 @@ def _plain(values: Floats, starts: Codes) -> list[float | None]:
     return [total / n if n else None for total, n in zip(sums.tolist(), counts.tolist(), strict=True)]
 
 
-def _by_unit(values: Floats, units: Codes) -> tuple[Floats, Floats]:
-    """Sum and number of the values of each unit, units in the order in which they come."""
-    _, first, which = np.unique(units, return_index=True, return_inverse=True)
-    place = np.argsort(np.argsort(first))[which]
-    return np.bincount(place, values).astype(float), np.bincount(place).astype(float)
-
-
-def _interval(value: float, drawn: Floats, n: int) -> Interval:
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), n)
+def _interval(statistics: Floats, n: int, units: int) -> Interval:
+    found = interval_of(statistics, n, groups=units)
+    assert found is not None  # every group has a value
+    return found
