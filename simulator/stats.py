@@ -133,6 +133,7 @@ def paired_bootstrap(
     second: Sequence[float],
     items: Sequence[Hashable] | None = None,
     *,
+    bounds: Bounds | None = (-1.0, 1.0),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
@@ -142,6 +143,7 @@ def paired_bootstrap(
         first: of each pair.
         second: likewise.
         items: the item of each pair; by default each is one of its own. `Interval.n` counts items.
+        bounds: of the difference, where both are shares; None for counts and lengths.
         seed: of the resampling.
         resamples: how many.
 
@@ -152,8 +154,8 @@ def paired_bootstrap(
     if len(one) != len(two):
         raise ValueError("a paired comparison needs two lists of one length")
     difference: list[float] = (two - one).tolist()
-    shares = bool(np.isin(one, SHARE).all() and np.isin(two, SHARE).all())
-    bounds = (-1.0, 1.0) if shares else None
+    shares = bool(((one >= 0) & (one <= 1)).all() and ((two >= 0) & (two <= 1)).all())
+    bounds = bounds if shares else None
     return bootstrap_mean(difference, items, bounds=bounds, seed=seed, resamples=resamples)
 
 

@@ -17,7 +17,7 @@ RESAMPLES: Final = 1000
 SEED: Final = 0
 
 Means = dict[tuple[str, ...], Interval]
-"""Levels of the factors asked for, in their order -> mean with its interval; `n` counts trials."""
+"""Levels of the factors asked for, in their order -> mean with its interval; `n` counts different trials."""
 PlainMeans = dict[tuple[str, ...], tuple[int | float | None, ...]]
 
 
@@ -28,7 +28,7 @@ def means(results: Results, measure: Measure, by: Sequence[Name], *, seed: int =
     without a value, or without a level of one of the factors, are left out.
     """
     return {
-        levels: mean(results.numbers[measure][at], results.factors["unit"].codes[at], seed=seed)
+        levels: _mean(results, results.numbers[measure], at, seed)
         for levels, at in groups(results, by, ~np.isnan(results.numbers[measure]))
     }
 
@@ -37,10 +37,7 @@ def shares(results: Results, category: str, by: Sequence[Name], *, seed: int = S
     """The share of a category among the sorted trials of each group."""
     factor = results.factors["category"]
     hits = results.has("category", category).astype(float)
-    return {
-        levels: mean(hits[at], results.factors["unit"].codes[at], seed=seed)
-        for levels, at in groups(results, by, factor.codes >= 0)
-    }
+    return {levels: _mean(results, hits, at, seed) for levels, at in groups(results, by, factor.codes >= 0)}
 
 
 def balanced(
@@ -55,7 +52,9 @@ def balanced(
     values, units = results.numbers[measure], results.factors["unit"].codes
     levels = results.factors[over].codes
     for group, at in groups(results, by, ~np.isnan(values) & (levels >= 0)):
-        found[group] = _mean_of_means(values[at], units[at], levels[at], seed)
+        found[group] = _mean_of_means(values[at], units[at], levels[at], seed)._replace(
+            n=_trials(results, at)
+        )
     return found
 
 
@@ -117,6 +116,15 @@ def _sorted_groups(
     codes = np.stack(np.unravel_index(ordered[starts], shape), axis=1).tolist()
     levels = [tuple(factor.levels[code] for factor, code in zip(factors, row, strict=True)) for row in codes]
     return levels, kept[order], starts
+
+
+def _mean(results: Results, values: Floats, at: Codes, seed: int) -> Interval:
+    found = mean(values[at], results.factors["unit"].codes[at], seed=seed)
+    return found._replace(n=_trials(results, at))
+
+
+def _trials(results: Results, at: Codes) -> int:
+    return len(np.unique(results.factors["trial"].codes[at]))
 
 
 def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
