@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulator.clarq.reporting.scored import Scored
-from simulator.stats import Interval, bootstrap_mean, wilson
+from simulator.stats import Interval, bootstrap_mean, share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,8 @@ class Row:
 
     Attributes:
         label: a language, or a task type.
-        success: S, with Wilson's interval.
+        success: S, with Wilson's interval; of items played several times, a bootstrap interval over items.
+            Each `Interval.n` counts items.
         aqd: D, with a bootstrap interval.
         aql: L, with a bootstrap interval.
         needs_judge: episodes whose success a judge has still to settle.
@@ -42,11 +43,11 @@ def rows(
 
 def row(label: str, scored: Sequence[Scored]) -> Row:
     """Summarise episodes, at least one."""
-    scores = [one.scores for one in scored]
+    scores, items = [one.scores for one in scored], [one.episode.item_hash for one in scored]
     return Row(
         label=label,
-        success=wilson(sum(score.success for score in scores), len(scores)),
-        aqd=bootstrap_mean([score.aqd for score in scores]),
-        aql=bootstrap_mean([score.aql for score in scores]),
+        success=share([score.success for score in scores], items),
+        aqd=bootstrap_mean([score.aqd for score in scores], items, bounds=None),
+        aql=bootstrap_mean([score.aql for score in scores], items, bounds=None),
         needs_judge=sum(score.needs_judge for score in scores),
     )
