@@ -26,12 +26,14 @@ from simulator.handmethat.task import LEVELS
 from simulator.handmethat.views import Protocol
 from simulator.models import Decoding
 from simulator.runner.command import Wanted, play, read_manner, read_ranges
+from simulator.runner.logged import endings_of
 from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     MaxTokensOption,
     PricesOption,
     ReasoningEffortOption,
@@ -45,6 +47,7 @@ from simulator.runner.options import (
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
+from simulator.runner.telling import has_gone_wrong
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -98,6 +101,7 @@ def run_handmethat(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play HandMeThat episodes and score them. The same command again continues where it stopped."""
@@ -142,9 +146,10 @@ def run_handmethat(
         )
         told.append(play(wanted, console))
     with LogReader(manner.log) as reader:
-        found = report(reader, told)
+        found = report(reader, told, exclude_aborted=exclude_aborted)
+        wrong = any(has_gone_wrong(endings_of(reader, one).statuses) for one in told)
         print_report(console, found, [usage for one in told for usage in reader.usage(one)])
-    if found.failures:
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -180,12 +185,14 @@ def parse_levels(text: str) -> tuple[int, ...]:
 
 
 def _rows(reader: LogReader, run: str) -> Iterator[Score]:
-    for one in score_run(reader, run):
+    for one in score_run(reader, run, exclude_aborted=True):
         yield from score_rows(one.episode.id, one.scores)
 
 
-def _summary(reader: LogReader, run: str) -> tuple[Report, Sequence[ModelUsage]]:
-    return report(reader, [run]), reader.usage(run)
+def _summary(
+    reader: LogReader, run_id: str, *, exclude_aborted: bool = False
+) -> tuple[Report, Sequence[ModelUsage]]:
+    return report(reader, [run_id], exclude_aborted=exclude_aborted), reader.usage(run_id)
 
 
 def _print(console: Console, found: Sequence[tuple[Report, Sequence[ModelUsage]]]) -> None:
