@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -35,7 +34,7 @@ from simulator.ambibench.room import ROOM
 from simulator.ambibench.seating import SEATED, seat_for
 from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import InputError
-from simulator.models import ModelOptions, load_model
+from simulator.models import Decoding, ModelOptions, Needs, load_model
 from simulator.runner.command import Manner, Wanted, model_options, play, read_manner, run_name
 from simulator.runner.options import (
     BaseUrlOption,
@@ -45,9 +44,14 @@ from simulator.runner.options import (
     DataOption,
     ExcludeAbortedOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
@@ -104,6 +108,11 @@ def run_ambibench(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
@@ -133,6 +142,10 @@ def run_ambibench(
             cache=cache,
             prices=prices,
             run=run,
+            decoding=Decoding(temperature=temperature, top_p=top_p),
+            reasoning_effort=reasoning_effort,
+            settings=settings,
+            timeout=timeout,
         ),
         data=data,
         draw=Draw(
@@ -241,11 +254,20 @@ def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
         items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
         manner=experiment.manner.called(run_name(experiment.manner.name, (who, part.name), pairs)),
         options=experiment.options,
-        config={"data": experiment.data, "part": part.name, "software_version": version("askback")},
+        config={"data": experiment.data, "part": part.name},
+        needs={who: _needs(who, part, experiment.options)},
         label=part.name,
         title=part.name,
         shown=SHOWN,
     )
+
+
+def _needs(who: str, part: Part, options: Mapping[str, Any]) -> Needs:
+    """What is asked of a model beside text: labels are read off probabilities where there are any."""
+    if part.setting in ("verbalise", "aws"):
+        return Needs()
+    read = Options.read(options)
+    return Needs(scoring=True) if who.startswith("completions/") else Needs(top_logprobs=read.top)
 
 
 def playable(

@@ -46,7 +46,7 @@ class RunSummary:
         aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
         exclude_aborted: whether these are left out instead.
         metrics: metric -> its mean over labels (of free text over episodes), with a percentile bootstrap
-            interval from resampling whole episodes; `n` counts these.
+            interval from resampling whole items, each with its repeats; `n` counts items.
         usage: what the models took.
     """
 
@@ -81,7 +81,8 @@ def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
             labels[episode_id] = asked
             for metric, value in scores.items():
                 values.setdefault(metric, {})[episode_id] = value
-    metrics = {metric: _mean(found, labels) for metric in METRICS if (found := values.get(metric))}
+    items = {one.id: one.item_hash for one in reader.episodes(run_id)}
+    metrics = {metric: _mean(found, labels, items) for metric in METRICS if (found := values.get(metric))}
     return RunSummary(
         run=run_id,
         who=str(config["seats"][PARTICIPANT]),
@@ -118,11 +119,11 @@ def _labels(reader: LogReader, run_id: str) -> Mapping[str, int]:
         return {str(episode): int(count) for episode, count in found}
 
 
-def _mean(found: Mapping[str, float], labels: Mapping[str, int]) -> Interval:
-    # By name: intervals are resampled, and must not depend on which episode happened to end first.
-    names = sorted(found)
-    weights = [labels.get(name, 1) for name in names]
-    return cluster_bootstrap([found[name] for name in names], names, weights=weights, resamples=_RESAMPLES)
+def _mean(found: Mapping[str, float], labels: Mapping[str, int], items: Mapping[str, str]) -> Interval:
+    played = [items[name] for name in found]
+    weights = [labels.get(name, 1) for name in found]
+    mean = cluster_bootstrap(list(found.values()), played, weights=weights, resamples=_RESAMPLES)
+    return mean._replace(n=len(set(played)))
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:

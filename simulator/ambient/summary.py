@@ -168,7 +168,8 @@ def _continued(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, No
 
 
 def _inferred(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
-    found = nli_measures(nli_records(reader, [run], aborted=aborted))
+    records = nli_records(reader, [run], aborted=aborted)
+    found = nli_measures(records, [record.id for record in records])
     return {"EM": found.em, "macro F1": found.f1, "group EM": found.group_em}, {
         "examples": found.n,
         "empty sets": found.empty,

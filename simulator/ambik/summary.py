@@ -32,9 +32,10 @@ from simulator.ambik.trial_log import (
     options_of,
     played_of,
 )
+from simulator.resampling import SHARE
 from simulator.runner.logged import endings_of, failures_of, required_run, seat_failures
 from simulator.runner.telling import print_aborted, print_not_scored, print_usage
-from simulator.stats import Interval, cluster_bootstrap, wilson
+from simulator.stats import Interval, cluster_bootstrap, share
 
 Measured = Mapping[str, Interval | None]
 _TYPES: Final[Mapping[str, str]] = {
@@ -132,38 +133,40 @@ def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Optio
 def exchange_measures(found: Sequence[Exchange]) -> Measured:
     """Shares of episodes in which somebody could ask.
 
-    Whether it was asked when needed is told as in `simulator.asking` (Wilson); of the others, intervals are
-    resampled over pairs.
+    Whether it was asked when needed has Wilson's interval where each task was played once (`stats.share`); of
+    the others, intervals are resampled over pairs.
     """
     if not found:
         return {}
-    rows: dict[str, list[tuple[str, float]]] = {
+    rows: dict[str, list[tuple[str, str, float]]] = {
         name: []
         for name in ("asked when needed", "asked when not needed", "right before", "right after", "questions")
     }
     for one in found:
         item, pair = one.before.item, cluster_of(one.before.item)
+        name = f"{item.id} {one.before.dialogue}"
         needed = needs_question(item, one.before.dialogue)
         if needed is not None:
             rows["asked when needed" if needed else "asked when not needed"].append(
-                (pair, float(bool(one.before.asked)))
+                (pair, name, float(bool(one.before.asked)))
             )
         undecided = ABORTED in one.before.flags
         before = False if undecided else is_right(item, one.before.action)
         after = False if one.aborted else right_in_the_end(item, one.after.asked, one.after.action)
-        for name, right in (("right before", before), ("right after", after)):
+        for measure, right in (("right before", before), ("right after", after)):
             if right is not None:
-                rows[name].append((pair, float(right)))
-        rows["questions"].append((pair, float(len(one.questions))))
-    return {name: _share(some) if name.startswith("asked") else _mean(some) for name, some in rows.items()}
+                rows[measure].append((pair, name, float(right)))
+        rows["questions"].append((pair, name, float(len(one.questions))))
+    return {measure: _interval(measure, some) if some else None for measure, some in rows.items()}
 
 
-def _share(rows: Sequence[tuple[str, float]]) -> Interval | None:
-    return wilson(sum(value > 0 for _, value in rows), len(rows)) if rows else None
-
-
-def _mean(rows: Sequence[tuple[str, float]]) -> Interval | None:
-    return cluster_bootstrap([value for _, value in rows], [pair for pair, _ in rows]) if rows else None
+def _interval(measure: str, rows: Sequence[tuple[str, str, float]]) -> Interval:
+    """Over pairs; tasks that were played several times count once."""
+    pairs, names, values = map(list, zip(*rows, strict=True))
+    if measure.startswith("asked"):
+        return share([value > 0 for value in values], names)
+    bounds = None if measure == "questions" else SHARE
+    return cluster_bootstrap(values, pairs, bounds=bounds)._replace(n=len(set(names)))
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:

@@ -25,7 +25,7 @@ from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.home import home
-from simulator.models import Budget, ChatModel, Malformed, ModelOptions
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -34,10 +34,16 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     ExcludeAbortedOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.telling import has_gone_wrong, say
@@ -68,6 +74,12 @@ def run_clarq(
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
@@ -88,6 +100,10 @@ def run_clarq(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     items = tuple(
         task
@@ -101,9 +117,11 @@ def run_clarq(
         manner=manner,
         options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
         config={"data": data, "languages": list(languages)},
+        needs=_needs(provider, judge),
         title="dialogues",
         shown=SHOWN,
-        afterwards=partial(_judged, judge, manner.models),
+        # Decoding options are the players': who judges does so as ever.
+        afterwards=partial(_judged, judge, replace(manner.models, decoding=Decoding(), extra={})),
     )
     console = Console()
     run_id = play(wanted, console)
@@ -112,6 +130,11 @@ def run_clarq(
         print_report(console, told, reader.usage(run_id))
     if has_gone_wrong(told.statuses):
         raise typer.Exit(1)
+
+
+def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
+    """What is asked of models beside text: experts and judges fill in forms."""
+    return dict.fromkeys((provider, *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager

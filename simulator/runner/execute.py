@@ -14,7 +14,7 @@ from typing import Any
 from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
-from simulator.models import Malformed, ModelError, Refused
+from simulator.models import Malformed, ModelError, Refused, ServerDown
 from simulator.runner.rooms import Live, Room
 
 
@@ -74,6 +74,7 @@ async def execute(
 
     Raises:
         LogError: if the log cannot be written; nothing can be promised then.
+        ServerDown: if a model's server was given up; the episode has no ending and is played on another time.
     """
     played = list(turns)
 
@@ -88,6 +89,9 @@ async def execute(
         ending = room.ending(seated, state)
     except SeatError as error:
         ending = _ending(live, "aborted", error.cause, str(error))
+    except ServerDown:
+        await recorder.settle()
+        raise
     except Refused as error:
         # To ask again would not help: the seat that is to move has failed, not the way to its model.
         seat = room.due(seated, room.rebuild(played)) or "infrastructure"

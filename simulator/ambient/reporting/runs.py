@@ -153,7 +153,9 @@ def _who(reader: LogReader, run: Run, task: Task) -> str:
 
 def _model(one: Played) -> Model:
     records: Sequence[NliRecord] = one.records
-    return Model(name=one.name, folder=one.name, measures=nli_measures(records))
+    return Model(
+        name=one.name, folder=one.name, measures=nli_measures(records, [record.id for record in records])
+    )
 
 
 def _noted(section: Section, one: Played) -> Section:
