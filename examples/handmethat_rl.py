@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from gymnasium.wrappers import TransformReward
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
 from stable_baselines3 import DQN
@@ -244,8 +245,13 @@ class MaskedDQN(DQN):
 
 
 def make_env(tasks: Sequence[Any], mode: str, shaping: bool) -> Callable[[], Monitor[Any, Any]]:
-    """How an environment over `tasks` is made."""
-    return lambda: Monitor(HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT, shaping=shaping))
+    """How an environment over `tasks` is made; points are hundredths, so that values are about 1."""
+
+    def make() -> Monitor[Any, Any]:
+        env = HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT, shaping=shaping)
+        return Monitor(TransformReward(env, lambda points: points / 100))
+
+    return make
 
 
 def success_rate(model: Any, tasks: Sequence[Any], mode: str) -> int:
@@ -295,8 +301,8 @@ def make_learner(name: str, tasks: Sequence[Any], mode: str, seed: int, envs: in
     env = DummyVecEnv([make_env(tasks, mode, shaping=True) for _ in range(envs)])
     if name == "MaskablePPO":
         return MaskablePPO(
-            CommandPolicy, env, n_steps=64, batch_size=128, n_epochs=4, learning_rate=1e-3, gamma=0.9,
-            ent_coef=0.01, seed=seed, device="cpu",
+            CommandPolicy, env, n_steps=64, batch_size=64, n_epochs=10, learning_rate=2e-3, gamma=0.9,
+            ent_coef=0.003, seed=seed, device="cpu",
         )  # fmt: skip
     return MaskedDQN(
         CommandQPolicy, env, buffer_size=8000, learning_starts=envs, batch_size=64, train_freq=1,
@@ -340,8 +346,8 @@ def main() -> None:
     parser.add_argument("--learner", default="MaskablePPO,DQN", help="MaskablePPO, DQN or both")
     parser.add_argument("--level", type=int, default=1)
     parser.add_argument("--mode", default="full", choices=("full", "partial"))
-    parser.add_argument("--steps", type=int, default=16_000)
-    parser.add_argument("--points", type=int, default=8, help="how often the policy is tested")
+    parser.add_argument("--steps", type=int, default=30_000)
+    parser.add_argument("--points", type=int, default=10, help="how often the policy is tested")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("handmethat_rl.png"))
     given = parser.parse_args()
