@@ -161,6 +161,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
         (game, _, _), state = self._now()
         return f"{self._said}\n{game.look(state)}".strip()
 
+    @property
+    def game(self) -> Game:
+        """The rules and words of the episode that is played."""
+        return self._now()[0].game
+
     def _now(self) -> tuple[_Prepared, GameState]:
         if self._current is None or self._state is None:
             raise gymnasium.error.ResetNeeded("Call reset before step or render.")
