@@ -122,13 +122,16 @@ def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tup
             verdicts.append(_TURNED[_verdict(task, mention)])
         else:
             by_key.setdefault(mention.key, []).append(mention)
+    told = []
     for alternatives in by_key.values():
         judged = [(_verdict(task, one), one) for one in alternatives]
         right = next((one for verdict, one in judged if verdict == "yes"), None)
-        if right is not None and 1 < len(alternatives) == len(mentions):
-            return "value", _confirm(task, right, language)
+        if right is not None and len(alternatives) > 1:
+            told.append(_confirm(task, right, language))
         of_key = [verdict for verdict, _ in judged]
         verdicts.append("yes" if right else "indifferent" if "indifferent" in of_key else "no")
+    if told and "no" not in verdicts:
+        return "value", words["between"].join(told)
     verdict: Verdict = "no" if "no" in verdicts else "indifferent" if "indifferent" in verdicts else "yes"
     return verdict, words[_wording(mentions, verdict)]
 
