@@ -58,6 +58,25 @@ def question_cost(key: str, costs: Mapping[str, int] | None = None) -> int:
     return sum(given.get(one, given["other"]) for one in key.split("+"))
 
 
+class PriceRule(NamedTuple):
+    """How questions are paid for, in points.
+
+    Attributes:
+        each: for each thing that a question names or asks for.
+        everything: for having it said clearly.
+        most: things that one question may name.
+    """
+
+    each: int
+    everything: int
+    most: int
+
+
+def price_rule() -> PriceRule:
+    """The rule that people and models are told."""
+    return PriceRule(question_cost("object"), question_cost("clear"), table()["most_things"])
+
+
 def official_questions(language: Language) -> tuple[str, ...]:
     """The published questions; the one about states once for each state."""
     found = []
