@@ -104,6 +104,25 @@ def _dearer(steps: Sequence[Step], turns: Sequence[Turn]) -> int:
     return sum(question_cost(then) - question_cost(now) for then, now in asked)
 
 
+def score_unplayed(task: Task, options: Options) -> EpisodeScores:
+    """Score an episode that broke off before anything was said: a failure."""
+    return EpisodeScores(
+        success=False,
+        score=Costs().failure,
+        raw_sum=0,
+        moves=0,
+        moves_of_success=None,
+        questions=0,
+        question_cost=0,
+        invalid=0,
+        level=task.level,
+        quest=task.meaning.quest,
+        mode=options.mode,
+        protocol=options.protocol,
+        over="",
+    )
+
+
 def options_of(turns: Sequence[Turn]) -> Options:
     """How an episode was played, as the instruction's turn says.
 
