@@ -35,6 +35,7 @@ _CONTRACTIONS: Final = (
     (r"\b(what|where|which|who|how|it|that|there|he)'?s\b(?<!its)", r"\1 is"),
     (r"\b(they|you|we)'re\b", r"\1 are"),
     (r"\bi'm\b", "i am"),
+    (r"\b(i|you|it|we|they|that)'d\b", r"\1 would"),
     (r"\b(which|what|where) r\b", r"\1 are"),
     (r"\bu\b", "you"),
     (r"\bits (not|a|an|the|in|on|near|by|red|green|blue|big|small|large)\b", r"it is \1"),
@@ -180,7 +181,7 @@ def _tagless(words: str) -> str:
     """Without what asks for a confirmation at the end; the stop of a question stays."""
     stop = "?" if words.rstrip().endswith("?") else ""
     bare = words.rstrip(" ?!.。")
-    asks = "吗" if bare.endswith("吗") else ""
+    asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""
     shorter = _without(table()["tags"], bare).rstrip(" ,，")
     return f"{shorter or bare}{asks}{stop}"
 

@@ -199,6 +199,9 @@ def _kind_verdict(meaning: Meaning, asked: str) -> Verdict:
     key, name = _kind(meaning)
     if name is None:
         return "indifferent"
+    if asked in word_table()["groups"]:
+        several = {_kind_verdict(meaning, one) for one in word_table()["groups"][asked]}
+        return next(verdict for verdict in ("yes", "indifferent", "no") if verdict in several)
     if asked in (name, *_above(name)):
         return "yes"
     # A finer kind than the one wanted would do, but need not be.
@@ -248,6 +251,8 @@ def _confirm(task: Task, mention: Mention, language: Language) -> str:
         assert not isinstance(value, str)
         name = display_name(task.world, next(entities(value)), language)
         return str(words["object"].format(value=name))
+    if key == "kind" and value in word_table()["groups"]:
+        return str(words["yes"])
     if key == "kind":
         return str(words["type"].format(value=_kind_words(str(value), language)))
     told = word(str(value), language) if key in ("color", "size") else state_word(key, bool(value), language)
