@@ -184,7 +184,9 @@ def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> 
     found = []
     for number, step in zip(moves, steps, strict=False):
         if step.question:
-            found.append(Deed(text=lines[number][2], answer=answers.get(number, "")))
+            words = step.command.removeprefix("question:").strip().rstrip("?？")
+            text = _sentence(wording(play.language)["question"].format(text=words))
+            found.append(Deed(text=text, answer=answers.get(number, "")))
             continue
         failed = bool(step.refused or step.outcome.error)
         found.append(Deed(text=_in_words(play, step.command), failed=failed))

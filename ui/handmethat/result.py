@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.handmethat.sessions import StudyStep
 from simulator.handmethat.views import Reading, Replay
-from ui.handmethat.play import asked, spoken
+from ui.handmethat.play import spoken
 from ui.handmethat.ports import SeatView
 from ui.render.environment import render
 from ui.render.frame import Frame
@@ -66,7 +66,6 @@ def result_page(
         study=study,
         number=whole,
         spoken=spoken,
-        question=asked,
     )
 
 
