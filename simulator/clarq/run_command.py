@@ -25,7 +25,7 @@ from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.home import home
-from simulator.models import Budget, ChatModel, Decoding, ModelOptions, Needs
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -46,7 +46,7 @@ from simulator.runner.options import (
     TopPOption,
     WorkersOption,
 )
-from simulator.runner.telling import has_gone_wrong
+from simulator.runner.telling import has_gone_wrong, say
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
@@ -146,7 +146,7 @@ async def _judged(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge)
+                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -191,10 +191,16 @@ def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
             log.put(row)
 
 
+def _tell_lost(episode_id: str, error: Malformed) -> None:
+    said = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
+    said += "askback score --judge asks again."
+    say(Console(stderr=True), said, "yellow")
+
+
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
-            await judge_run(reader, log, run_id, judge)
+            await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 
 @asynccontextmanager

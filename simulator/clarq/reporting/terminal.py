@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from logs import ModelUsage
 from simulator.clarq.reporting.report import Report
@@ -17,6 +18,7 @@ from simulator.clarq.results import ResultsFile
 from simulator.runner.telling import print_endings, print_usage, say, tell_problems
 from simulator.stats import Interval
 
+_DECIDED = {"rule": "the rule", "judges": "judges", "people": "reviewers"}
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -44,6 +46,13 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
             f"[yellow]{open_ones} dialogues need a judge[/yellow] (counted as not successful): "
             "askback score RUN --judge MODEL, or a reviewer in the app."
         )
+    if report.decided_by.keys() - {"rule"}:
+        shares = ", ".join(f"{count} by {_DECIDED[who]}" for who, count in sorted(report.decided_by.items()))
+        console.print(f"S is decided in {shares}; people stand above judges, and most of each count.")
+    for pair in report.judges:
+        kappa = "" if pair.kappa is None else f", κ {pair.kappa:.3f}"
+        said = f"{pair.first} and {pair.second} say the same of {pair.equal} of {pair.n} dialogues{kappa}"
+        console.print(Text(said), highlight=False)
     print_usage(console, usage)
 
 
