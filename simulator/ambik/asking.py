@@ -67,7 +67,9 @@ def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
         elif kind == "answer":
             answers += 1
             after = next((one.payload for one in turns[place:] if one.payload.get("kind") == "decide"), {})
-            count += _brings(intent, told, turn.text) or _rights(item, before, str(after.get("action") or ""))
+            count += _brings(intent, told, turn.text) or _rights(
+                item, before, str(after.get("action") or ""), turn.text
+            )
             told = f"{told} {turn.text}"
     return count if answers else None
 
@@ -78,8 +80,8 @@ def _brings(intent: Intent, told: str, answer: str) -> bool:
     return any(is_found(one, answer) and not is_found(one, told) for one in wanted)
 
 
-def _rights(item: DecideItem, before: str, after: str) -> bool:
-    return bool(is_right(item, after)) and not is_right(item, before)
+def _rights(item: DecideItem, before: str, after: str, answer: str) -> bool:
+    return bool(is_right(item, after, (answer,))) and not is_right(item, before)
 
 
 def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:

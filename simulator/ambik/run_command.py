@@ -74,6 +74,10 @@ def run_ambik(
     dataset: Annotated[Dataset, typer.Option(help="pairs of AmbiK, or scenarios of KnowNo")] = "ambik",
     context: Annotated[Context, typer.Option(help="what the prompt has of the plan")] = "full_plan",
     member: Annotated[Members, typer.Option(help="of the pairs")] = "both",
+    part: Annotated[
+        Literal["all", "released", "added"],
+        typer.Option(help="of the pairs for tests: of the paper's kind, or as added in 2025; all: both"),
+    ] = "all",
     dialogue: Annotated[
         Dialogue, typer.Option(help="after: the data's question and answer stand in the ambiguous task")
     ] = "before",
@@ -160,6 +164,7 @@ def run_ambik(
         types=read_types(types, dataset),
         limit=limit,
         calibrating=calibration_limit,
+        part=part,
     )
     common = {
         "task": task,

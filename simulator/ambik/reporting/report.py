@@ -8,7 +8,7 @@ from pathlib import Path
 
 from logs import LogReader
 from simulator.ambik.reporting.additions import ADDITIONS, statements
-from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.groups import Result, baseline_groups, results_of, settings_statement
 from simulator.ambik.reporting.logprobs_section import rules_section
 from simulator.ambik.reporting.people import agreement_section, people_section
 from simulator.ambik.reporting.scoring import Scored, score_files
@@ -70,12 +70,14 @@ def report(
     if files or calibration:
         scored = score_files(files, calibration=calibration, data=data, switches=switches)
     of_runs = Found() if reader is None or not runs else from_runs(reader, runs)
-    results = results_of([*of_runs.groups, *scored.found.groups], switches)
+    groups = [*of_runs.groups, *scored.found.groups]
+    results = results_of(groups, switches)
+    beside = (*results, *results_of(baseline_groups([one.group for one in results]), switches))
     remarks = (*of_runs.remarks, *scored.found.remarks)
     published = [rules_section(made, run, switches=switches) for run, made in of_runs.published.items()]
     sections = [*scored.sections, *published, *_overview(results, remarks)]
     if results:
-        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
+        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(beside)) is not None]
         sections += [one for one in (people_section(results),) if one is not None]
     agreement = agreement_section(of_runs.forms)
     sections += [] if agreement is None else [agreement]
