@@ -13,18 +13,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-import numpy as np
-
 from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, Ambiguity, Member
-from simulator.stats import LEVEL, RESAMPLES, Interval, bootstrap_mean, wilson
+from simulator.stats import Interval, bootstrap_mean, wilson
 
 Share = Interval | None
 Breaks = Mapping[str, tuple[int, int]]
 Words = Mapping[str, tuple[int, int, int]]
-MANY: Final = 5000
-"""More values are resampled by their counts, which costs the same for any number of them."""
 _UNKNOWN: Final = (None, None)
 _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 
@@ -177,7 +173,7 @@ def groups(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, ...]]:
     parts = {part: tuple(one for one in pairs if part_of(one) == part) for part in ("calibration", "test")}
     if all(parts.values()):
         found |= parts
-    apart = {kind: tuple(one for one in pairs if kind_of_pair(one) == kind) for kind in KINDS}
+    apart = {str(kind): tuple(one for one in pairs if kind_of_pair(one) == kind) for kind in KINDS}
     if all(apart.values()):
         found |= apart
     kinds = {kind: tuple(one for one in pairs if one.type == kind) for kind in AMBIGUITIES}
@@ -209,18 +205,7 @@ def _share(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> Share:
 
 
 def _mean(values: Sequence[float]) -> Share:
-    if len(values) > MANY:
-        return _mean_of_counts(values)
-    return bootstrap_mean(values) if values else None
-
-
-def _mean_of_counts(values: Sequence[float]) -> Interval:
-    """The same interval out of how often each value is drawn: counts are few where values are many."""
-    known, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
-    drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), size=RESAMPLES)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn @ known / len(values), [tail, 1 - tail])
-    return Interval(float(known @ counts / len(values)), float(low), float(high), len(values))
+    return bootstrap_mean(values, bounds=None) if values else None
 
 
 def _counted(values: Iterable[int]) -> dict[int, int]:
