@@ -227,6 +227,7 @@ def run_ambik(
             chooser=chooser,
             samples=samples,
             calibrations=tuple(dict.fromkeys(calibration or ())),
+            everything=everything,
         ),
         console,
         exclude_aborted=exclude_aborted,
