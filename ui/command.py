@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import socket
+import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +29,19 @@ from simulator.home import home
 from simulator.models import ModelOptions
 from simulator.registry import ROOMS
 from simulator.runner.build import Models
+from simulator.studies.withdrawal import erase_regularly
+from ui.hosts import Access
+from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the server listens, and to whom."""
+
+    host: str
+    port: int
+    access: Access
+    starts: Starts
 
 
 def app_command(
@@ -39,9 +55,21 @@ def app_command(
         list[Path] | None,
         typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
     ] = None,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(help="a name that people reach this server by (several: give it again)"),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="address or network of a proxy whose X-Forwarded headers count (several: again)"),
+    ] = None,
+    starts_per_minute: Annotated[
+        int, typer.Option(min=0, help="episodes that one address may begin per minute; 0: no limit")
+    ] = STARTS_PER_MINUTE,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
+    access = Access.checked(host, host_name or (), proxy or ())
     _refuse_busy(host, port)
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
@@ -51,7 +79,13 @@ def app_command(
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
-        _serve(dialogues, household, letters, readings, kitchen, writer, reader, host, port)
+        ended = threading.Event()
+        threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
+        address = Listening(host, port, access, Starts(starts_per_minute))
+        try:
+            _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
+        finally:
+            ended.set()
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
@@ -79,8 +113,7 @@ def _serve(
     kitchen: AmbikSessions,
     writer: LogWriter,
     reader: LogReader,
-    host: str,
-    port: int,
+    at: Listening,
 ) -> None:
     # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
     import uvicorn
@@ -88,7 +121,14 @@ def _serve(
     from ui.research import research_mount
     from ui.server import create_server
 
-    research = research_mount(writer, reader, home=home())
+    link = f"http://{at.host}:{at.port}"
+
+    def announce(token: str) -> None:
+        # Printed as it is: a link that a console breaks over two lines cannot be clicked.
+        print(f"For researchers, one browser: {link}/research?token={token}", flush=True)
+
+    Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
+    research = research_mount(writer, reader, home=home(), announce=announce)
     server = create_server(
         dialogues,
         home=home(),
@@ -97,9 +137,21 @@ def _serve(
         ambient=readings,
         ambik=kitchen,
         mounts=[research],
+        access=at.access,
+        starts=at.starts,
     )
-    Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
-    uvicorn.run(server, host=host, port=port, log_level="warning")
+    # What has been imported stays: the collector need not look through it again and again.
+    gc.collect()
+    gc.freeze()
+    uvicorn.run(
+        server,
+        host=at.host,
+        port=at.port,
+        log_level="warning",
+        # `ui.hosts` reads what proxies say, of those that were named.
+        proxy_headers=False,
+        http=PatientProtocol,
+    )
 
 
 def _refuse_busy(host: str, port: int) -> None:

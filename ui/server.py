@@ -35,7 +35,9 @@ from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
+from ui.hosts import Access, Hosts
 from ui.i18n import strings
+from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
 from ui.ports import Sessions
 from ui.rooms import STUDY, RoomActions, StudyRoom
@@ -95,6 +97,8 @@ def create_server(
     ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,
     mounts: Sequence[Mount] = (),
+    access: Access | None = None,
+    starts: Starts | None = None,
 ) -> FastAPI:
     """The whole web app.
 
@@ -106,6 +110,8 @@ def create_server(
         ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         ambik: the episodes and studies of AmbiK with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
+        access: host names and proxies; default: this machine's own names, and no proxy.
+        starts: how often one client may begin an episode.
 
     Raises:
         InputError: if two benchmarks have a study of the same id.
@@ -129,15 +135,18 @@ def create_server(
             mount.prepare(app)
         mount_blocks(app, mount.blocks, mount.path)
     # Last: what is mounted at / answers everything that nothing before it has answered.
-    mount_blocks(app, players_blocks(actions), "/")
+    mount_blocks(app, players_blocks(actions, starts or Starts()), "/")
     app.add_middleware(Gate)
+    app.add_middleware(Bodies)
     app.add_middleware(Shell, head=page_head, aliases=actions.paths)
+    app.add_middleware(Hosts, access=access or Access())
     return app
 
 
 def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
     """Mount `blocks` with the settings that every Gradio page of Askback has."""
     blocks.max_threads = 40
+    blocks.state_session_capacity = GRADIO_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
     gr.mount_gradio_app(
         app,

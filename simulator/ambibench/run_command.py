@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -41,6 +42,7 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
     ReasoningEffortOption,
     RepeatOption,
@@ -114,6 +116,7 @@ def run_ambibench(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models and built-in learners on AmbiBench's trials. Each setting of each of them is a run.
@@ -163,7 +166,7 @@ def run_ambibench(
             "system": system,
         },
     )
-    play_all(experiment, console)
+    play_all(experiment, console, exclude_aborted=exclude_aborted)
 
 
 def _given(context: typer.Context) -> tuple[str, ...]:
@@ -227,18 +230,19 @@ class Experiment:
         return tuple(dict.fromkeys(name for name, _ in self.pairs))
 
 
-def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+def play_all(experiment: Experiment, console: Console, *, exclude_aborted: bool = False) -> tuple[str, ...]:
     """Play every run of an experiment and print what came of them; the runs' names.
 
     Raises:
         InputError: if an option, a name or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     Options.read(experiment.options)
     require_players(experiment.names, experiment.manner.models)
     told = [play(_wanted(experiment, who, part), console) for who, part in experiment.pairs]
-    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
+    summary = partial(summarise, exclude_aborted=exclude_aborted)
+    return print_played(console, experiment.manner.log, told, summary, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:

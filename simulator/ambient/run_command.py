@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -30,6 +31,7 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
     ReasoningEffortOption,
     RepeatOption,
@@ -126,6 +128,7 @@ def run_ambient(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models, built-in players and models of inference on AmbiEnt's tasks. Each task of each is a run.
@@ -179,6 +182,7 @@ def run_ambient(
             options=options,
         ),
         console,
+        exclude_aborted=exclude_aborted,
     )
 
 
@@ -249,19 +253,20 @@ def _missing(task: Task, wish: Wish) -> str:
     return ""
 
 
-def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+def play_all(experiment: Experiment, console: Console, *, exclude_aborted: bool = False) -> tuple[str, ...]:
     """Play every run of an experiment and print what came of them; the runs' names.
 
     Raises:
         InputError: if an option, a name or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     Options.read(experiment.options)
     # All items first: what is wrong with the data of the last task is told before the first is played.
     wanted = [_wanted(experiment, who, task) for who, task in experiment.pairs]
     told = [play(one, console) for one in wanted]
-    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
+    summary = partial(summarise, exclude_aborted=exclude_aborted)
+    return print_played(console, experiment.manner.log, told, summary, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:

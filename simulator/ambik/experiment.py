@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -54,13 +55,13 @@ class Experiment:
         return episode_options(self.wish, self.common, method, chooser=self.chooser, samples=self.samples)
 
 
-def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+def play_all(experiment: Experiment, console: Console, *, exclude_aborted: bool = False) -> tuple[str, ...]:
     """Play every run of an experiment and print what came of them; the names of the test runs.
 
     Raises:
         InputError: if an option, a name, a calibration or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     tests = items_of(experiment.wish)
     # What is wrong with the data or a run that was named is told before anything is played.
@@ -78,7 +79,8 @@ def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
             calibrated = _calibrated(experiment, source, tests, console)
             options["calibration"] = calibration_option(calibrated)
         told.append(play(_wanted(experiment, robot, method, tests, options), console))
-    return print_played(console, experiment.manner.log, told, summarise, _print)
+    summary = partial(summarise, exclude_aborted=exclude_aborted)
+    return print_played(console, experiment.manner.log, told, summary, _print)
 
 
 def _print(console: Console, summaries: Sequence[RunSummary]) -> None:

@@ -42,6 +42,7 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
     ReasoningEffortOption,
     RepeatOption,
@@ -140,6 +141,7 @@ def run_ambik(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run.
@@ -222,6 +224,7 @@ def run_ambik(
             calibrations=tuple(dict.fromkeys(calibration or ())),
         ),
         console,
+        exclude_aborted=exclude_aborted,
     )
 
 

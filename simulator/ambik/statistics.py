@@ -13,17 +13,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-import numpy as np
-
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, Ambiguity, Member
-from simulator.stats import LEVEL, RESAMPLES, Interval, bootstrap_mean, wilson
+from simulator.stats import Interval, bootstrap_mean, wilson
 
 Share = Interval | None
 Breaks = Mapping[str, tuple[int, int]]
-MANY: Final = 5000
-"""More values are resampled by their counts, which costs the same for any number of them."""
 _UNKNOWN: Final = (None, None)
 _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 
@@ -194,18 +190,7 @@ def _share(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> Share:
 
 
 def _mean(values: Sequence[float]) -> Share:
-    if len(values) > MANY:
-        return _mean_of_counts(values)
-    return bootstrap_mean(values) if values else None
-
-
-def _mean_of_counts(values: Sequence[float]) -> Interval:
-    """The same interval out of how often each value is drawn: counts are few where values are many."""
-    known, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
-    drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), size=RESAMPLES)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn @ known / len(values), [tail, 1 - tail])
-    return Interval(float(known @ counts / len(values)), float(low), float(high), len(values))
+    return bootstrap_mean(values, bounds=None) if values else None
 
 
 def _counted(values: Iterable[int]) -> dict[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from rich.box import SIMPLE
@@ -19,7 +19,7 @@ from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, 
 from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
-from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
+from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.score import is_right, right_in_the_end, score_rows
 from simulator.ambik.sets.coverage import CoverageReport
@@ -32,9 +32,10 @@ from simulator.ambik.trial_log import (
     options_of,
     played_of,
 )
-from simulator.runner.logged import endings_of, required_run
-from simulator.runner.telling import print_not_scored, print_usage
-from simulator.stats import Interval, cluster_bootstrap, wilson
+from simulator.resampling import SHARE
+from simulator.runner.logged import endings_of, failures_of, required_run, seat_failures
+from simulator.runner.telling import print_aborted, print_not_scored, print_usage
+from simulator.stats import Interval, cluster_bootstrap, share
 
 Measured = Mapping[str, Interval | None]
 _TYPES: Final[Mapping[str, str]] = {
@@ -64,7 +65,9 @@ class RunSummary:
         method: what it plays, in words; empty where it plays none.
         statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
             nowhere else.
-        failures: why episodes failed or were aborted, and how many did.
+        failures: why episodes failed or people left, and how many did.
+        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
+        exclude_aborted: whether these are left out instead.
         measures: of the first decisions; None while a method is being calibrated, and of annotators.
         exchange: shares before and after what was answered; empty where nobody answers.
         calibration: of conformal methods: the threshold, what it promised and what came of it.
@@ -82,9 +85,11 @@ class RunSummary:
     calibration: CoverageReport | None
     forms: int
     usage: tuple[ModelUsage, ...]
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
-def summarise(reader: LogReader, run_id: str) -> RunSummary:
+def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> RunSummary:
     """A run in numbers, out of its turns. People who have withdrawn do not count.
 
     Raises:
@@ -93,17 +98,18 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     """
     run = required_run(reader, run_id, BENCHMARK)
     options = options_of(reader, run_id)
-    statuses, failures = endings_of(reader, run_id)
     seats = run.config.get("seats", {})
-    played = played_of(reader, [run_id])
+    played = played_of(reader, [run_id], aborted=not exclude_aborted)
     outcomes = outcomes_of(first_decisions(played), options)
     calibrated = calibration_of(reader, run_id)
     return RunSummary(
         run=run_id,
         who=str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person"),
         method=NAMES[options.method] if options.method else "",
-        statuses=statuses,
-        failures=failures,
+        statuses=endings_of(reader, run_id).statuses,
+        failures=failures_of(reader, run_id),
+        aborted=seat_failures(reader, [run_id]),
+        exclude_aborted=exclude_aborted,
         measures=measures(outcomes, options.settings) if outcomes else None,
         exchange=exchange_measures(exchanges_of(played)),
         calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
@@ -127,37 +133,40 @@ def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Optio
 def exchange_measures(found: Sequence[Exchange]) -> Measured:
     """Shares of episodes in which somebody could ask.
 
-    Whether it was asked when needed is told as in `simulator.asking` (Wilson); of the others, intervals are
-    resampled over pairs.
+    Whether it was asked when needed has Wilson's interval where each task was played once (`stats.share`); of
+    the others, intervals are resampled over pairs.
     """
     if not found:
         return {}
-    rows: dict[str, list[tuple[str, float]]] = {
+    rows: dict[str, list[tuple[str, str, float]]] = {
         name: []
         for name in ("asked when needed", "asked when not needed", "right before", "right after", "questions")
     }
     for one in found:
         item, pair = one.before.item, cluster_of(one.before.item)
+        name = f"{item.id} {one.before.dialogue}"
         needed = needs_question(item, one.before.dialogue)
         if needed is not None:
             rows["asked when needed" if needed else "asked when not needed"].append(
-                (pair, float(bool(one.before.asked)))
+                (pair, name, float(bool(one.before.asked)))
             )
-        before = is_right(item, one.before.action)
-        after = right_in_the_end(item, one.after.asked, one.after.action)
-        for name, right in (("right before", before), ("right after", after)):
+        undecided = ABORTED in one.before.flags
+        before = False if undecided else is_right(item, one.before.action)
+        after = False if one.aborted else right_in_the_end(item, one.after.asked, one.after.action)
+        for measure, right in (("right before", before), ("right after", after)):
             if right is not None:
-                rows[name].append((pair, float(right)))
-        rows["questions"].append((pair, float(len(one.questions))))
-    return {name: _share(some) if name.startswith("asked") else _mean(some) for name, some in rows.items()}
+                rows[measure].append((pair, name, float(right)))
+        rows["questions"].append((pair, name, float(len(one.questions))))
+    return {measure: _interval(measure, some) if some else None for measure, some in rows.items()}
 
 
-def _share(rows: Sequence[tuple[str, float]]) -> Interval | None:
-    return wilson(sum(value > 0 for _, value in rows), len(rows)) if rows else None
-
-
-def _mean(rows: Sequence[tuple[str, float]]) -> Interval | None:
-    return cluster_bootstrap([value for _, value in rows], [pair for pair, _ in rows]) if rows else None
+def _interval(measure: str, rows: Sequence[tuple[str, str, float]]) -> Interval:
+    """Over pairs; tasks that were played several times count once."""
+    pairs, names, values = map(list, zip(*rows, strict=True))
+    if measure.startswith("asked"):
+        return share([value > 0 for value in values], names)
+    bounds = None if measure == "questions" else SHARE
+    return cluster_bootstrap(values, pairs, bounds=bounds)._replace(n=len(set(names)))
 
 
 def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
@@ -186,6 +195,7 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
         elif one.forms:
             console.print(f"{title}: {one.forms} forms")
         print_not_scored(console, one.run, one.statuses, one.failures)
+        print_aborted(console, one.aborted, one.run, excluded=one.exclude_aborted)
         print_usage(console, one.usage)
 
 
@@ -250,6 +260,8 @@ def summary_json(summary: RunSummary) -> dict[str, Any]:
         "method": summary.method,
         "statuses": dict(summary.statuses),
         "failures": dict(summary.failures),
+        "aborted": dict(summary.aborted),
+        "exclude_aborted": summary.exclude_aborted,
         "measures": None if summary.measures is None else _plain(asdict(summary.measures)),
         "exchange": {name: None if one is None else one._asdict() for name, one in summary.exchange.items()},
         "calibration": None if summary.calibration is None else _plain(asdict(summary.calibration)),

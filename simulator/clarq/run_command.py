@@ -33,6 +33,7 @@ from simulator.runner.options import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    ExcludeAbortedOption,
     MaxTokensOption,
     PricesOption,
     ReasoningEffortOption,
@@ -45,6 +46,7 @@ from simulator.runner.options import (
     TopPOption,
     WorkersOption,
 )
+from simulator.runner.telling import has_gone_wrong
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
@@ -81,6 +83,7 @@ def run_clarq(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
@@ -123,9 +126,9 @@ def run_clarq(
     console = Console()
     run_id = play(wanted, console)
     with LogReader(manner.log) as reader:
-        told = report(reader, run_id)
+        told = report(reader, run_id, exclude_aborted=exclude_aborted)
         print_report(console, told, reader.usage(run_id))
-    if told.failures:
+    if has_gone_wrong(told.statuses):
         raise typer.Exit(1)
 
 
@@ -156,6 +159,8 @@ def score_command(
     budget: float | None,
     as_json: bool,
     log: Path | None,
+    *,
+    exclude_aborted: bool = False,
 ) -> None:
     """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
     path = log or default_path()
@@ -172,15 +177,16 @@ def score_command(
                 )
                 asyncio.run(_judge(run, judge, options, reader, writer))
             _rescore(run, reader, writer)
+        told = report(reader, run, exclude_aborted=exclude_aborted)
         if as_json:
-            console.print_json(data=report_json(report(reader, run)))
+            console.print_json(data=report_json(told))
         else:
-            print_report(console, report(reader, run), reader.usage(run))
+            print_report(console, told, reader.usage(run))
 
 
 def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
     """Append the scores of a run as they follow from its turns and judgments now."""
-    for one in score_run(reader, run_id):
+    for one in score_run(reader, run_id, exclude_aborted=True):
         for row in score_rows(one.episode.id, one.scores):
             log.put(row)
 

@@ -61,4 +61,11 @@ RunsAndFilesArgument = Annotated[
 ]
 FolderOption = Annotated[Path, typer.Option(help="folder for everything; made if need be")]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+ExcludeAbortedOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclude-aborted",
+        help="leave aborted episodes out of the scores, in which they count as unsuccessful otherwise",
+    ),
+]
 ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, with every digit")]

@@ -143,7 +143,8 @@ class StudySessions(Sessions, ABC):
         Args:
             study_id: the study.
             identity: the parameters of the link they came by (``PROLIFIC_PID``, …), if any.
-            participant_key: the server's own key for them, where the link names nobody.
+            participant_key: the browser's own key: it stands for them where the link names nobody, and
+                keeps their place from others where it does.
             language: of the pages, if the study has them in it; else the study's.
 
         Raises:
@@ -154,7 +155,8 @@ class StudySessions(Sessions, ABC):
         named = bool(identity.get(study.identity[0], "").strip())
         pages = self._spoken(study, language)
         try:
-            admission = await desk.admit(identity if named else participant_key, pages)
+            who = identity if named else participant_key
+            admission = await desk.admit(who, pages, browser=participant_key)
         except InputError as error:
             return _closed(study, error)
         return await self._entry(desk, admission, pages)
@@ -189,7 +191,9 @@ class StudySessions(Sessions, ABC):
         return desk.sets_done(person), desk.study.sets_per_participant
 
     async def withdraw(self, episode_id: str) -> None:
-        """Take a participant out of their study and erase what they said, in all sets, and who they are.
+        """Take a participant out of their study: nothing of theirs counts any more, in any set.
+
+        After the study's days they are erased: what they said, and who they are.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -200,7 +204,10 @@ class StudySessions(Sessions, ABC):
         for episode in self._reader.episodes(participant_id=person):
             async with self._lock(episode.id):
                 await self._abort(episode.id, _WITHDREW, desk.study.seat)
-        await desk.withdrawn(person)
+        await desk.withdrawn_later(person)
+        for other in self._desks.values():
+            if any(place.participant == person for place in other.ledger()):
+                await other.withdrawn_later(person)
 
     def completion(self, episode_id: str) -> Completion | None:
         """How a participant leaves once their episode has ended; None before, and in free play."""
@@ -312,8 +319,9 @@ class StudySessions(Sessions, ABC):
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
             # Also where scoring failed: the person has done their part.
             await desk.completed(person)
-        elif ending.message == _WITHDREW and place.state != "withdrawn":
-            await desk.withdrawn(person)
+        elif ending.message == _WITHDREW and place.live:
+            # The server was killed before it could say so.
+            await desk.withdrawn_later(person)
         elif ending.status == "aborted" and place.live:
             await self._leave(desk, person, ending)
 

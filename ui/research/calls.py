@@ -119,14 +119,12 @@ class Calls:
     Attributes:
         desk: reads it.
         writer: writes it; a mark is on disk before it is shown as saved.
-        protected: whether people log in.
         reports: of AmbiBench's runs.
         kept: what was read of AmbiEnt's and AmbiK's runs.
     """
 
     desk: Desk
     writer: LogWriter
-    protected: bool = False
     reports: Reports = field(init=False)
     kept: Kept = field(init=False)
 
@@ -208,7 +206,7 @@ class Calls:
         }
 
     def _visit(self, asked: _Call) -> Visit:
-        return Visit(strings(asked.language), Address.read(asked.path, asked.query), self.protected)
+        return Visit(strings(asked.language), Address.read(asked.path, asked.query))
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at

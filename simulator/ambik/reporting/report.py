@@ -17,7 +17,7 @@ from simulator.ambik.reporting.sources import Found, from_runs
 from simulator.ambik.reporting.switches import NONE, Switches
 from simulator.ambik.reporting.tables import PAPER_TABLES
 from simulator.figures import Cell, Column, Table
-from simulator.runner.logged import Endings, endings_of_runs
+from simulator.runner.logged import Endings, endings_of_runs, seat_failures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class Report:
     runs: tuple[str, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
 def report(
@@ -50,6 +52,7 @@ def report(
     calibration: Sequence[Path] = (),
     data: str | None = None,
     switches: Switches = NONE,
+    exclude_aborted: bool = False,
 ) -> Report:
     """The report of some runs and files.
 
@@ -60,6 +63,7 @@ def report(
         calibration: files of decisions on calibration items.
         data: what decisions of files are of, where they do not say.
         switches: over the settings of runs.
+        exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
         InputError: if a run is another benchmark's or empty, or settings cannot be changed for want of a
@@ -69,7 +73,9 @@ def report(
     scored = Scored()
     if files or calibration:
         scored = score_files(files, calibration=calibration, data=data, switches=switches)
-    of_runs = Found() if reader is None or not runs else from_runs(reader, runs)
+    of_runs = (
+        Found() if reader is None or not runs else from_runs(reader, runs, exclude_aborted=exclude_aborted)
+    )
     results = results_of([*of_runs.groups, *scored.found.groups], switches)
     remarks = (*of_runs.remarks, *scored.found.remarks)
     published = [rules_section(made, run, switches=switches) for run, made in of_runs.published.items()]
@@ -88,6 +94,8 @@ def report(
         runs=names,
         statuses=endings.statuses,
         failures=endings.failures,
+        aborted={} if reader is None else seat_failures(reader, names),
+        exclude_aborted=exclude_aborted,
     )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from logs.rows import Judgment, Turn
+from simulator.agreement import cluster_kappa
 from simulator.clarq.graph import PROVIDER
 from simulator.clarq.reporting.scored import Scored
 from simulator.clarq.review import REVIEW_SUCCESS, Failure, ProviderMark, Review, read_reviews
 from simulator.clarq.score import SUCCESS
-from simulator.stats import LEVEL, RESAMPLES, Interval, cluster_bootstrap, wilson
+from simulator.stats import Interval, cluster_bootstrap, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
 Reviews = Mapping[tuple[str, str], Review]
@@ -188,7 +186,8 @@ def _yes(said: bool) -> str:
 
 def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> ErrorRate:
     if any(wrong):
-        return ErrorRate(error, sum(wrong), cluster_bootstrap([100.0 * one for one in wrong], clusters))
+        rate = cluster_bootstrap([100.0 * one for one in wrong], clusters, bounds=(0, 100))
+        return ErrorRate(error, sum(wrong), rate)
     # Resampling what never happened would claim certainty.
     none = wilson(0, len(wrong))
     return ErrorRate(error, 0, Interval(0.0, 100 * none.low, 100 * none.high, none.n))
@@ -202,41 +201,3 @@ def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:
     )
     differing = tuple(answer for answer in answers if answer.first != answer.second)
     return Agreement(question=question, observed=observed, kappa=kappa, disagreements=differing)
-
-
-def cluster_kappa(
-    first: Sequence[Hashable],
-    second: Sequence[Hashable],
-    clusters: Sequence[Hashable],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> tuple[Interval, Interval]:
-    """Observed agreement and Cohen's kappa, with percentile intervals from resampling whole clusters.
-
-    Raises:
-        ValueError: if there is nothing to compare or the lengths differ.
-    """
-    if not first or not len(first) == len(second) == len(clusters):
-        raise ValueError("agreement needs lists of one length, not empty")
-    label = {name: number for number, name in enumerate(dict.fromkeys((*first, *second)))}
-    place = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    tables = np.zeros((len(place), len(label), len(label)))
-    for one, two, cluster in zip(first, second, clusters, strict=True):
-        tables[place[cluster], label[one], label[two]] += 1
-    drawn = np.random.default_rng(seed).multinomial(
-        len(place), np.full(len(place), 1 / len(place)), size=resamples
-    )
-    sums = np.concatenate([tables.sum(axis=0)[None], np.tensordot(drawn, tables, axes=1)])
-    total = sums.sum(axis=(1, 2))
-    observed = np.trace(sums, axis1=1, axis2=2) / total
-    expected = (sums.sum(axis=1) * sums.sum(axis=2)).sum(axis=1) / total**2
-    certain = np.isclose(expected, 1)
-    kappa = np.where(certain, 1.0, (observed - expected) / np.where(certain, 1.0, 1 - expected))
-    return _percentile(observed, len(first)), _percentile(kappa, len(first))
-
-
-def _percentile(series: npt.NDArray[np.float64], n: int) -> Interval:
-    """The first is the estimate, the others are what resampling gave."""
-    low, high = np.quantile(series[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(series[0]), float(low), float(high), n)

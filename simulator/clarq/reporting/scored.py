@@ -5,28 +5,42 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from logs import LogReader
 from logs.rows import Episode, Judgment
 from simulator.clarq.data import task_from_json
 from simulator.clarq.score import JUDGE, DialogueScores, score_episode
-from simulator.runner.logged import played_to_end
+from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
 from trees import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """An ended episode with its scores."""
+    """An episode that counts, with its scores.
+
+    Attributes:
+        status: ``completed`` or ``truncated``; ``aborted`` where a seat failed.
+        scores: of an aborted one: those of its turns, without success.
+    """
 
     episode: Episode
     task: Task
     status: str
     scores: DialogueScores
 
+    @property
+    def ended(self) -> bool:
+        """Whether it was played to its end."""
+        return self.status in ENDED
 
-def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
+
+def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> tuple[Scored, ...]:
     """Score every ended episode of a run, the latest attempt of each, from its logged turns.
+
+    An episode that was aborted because a seat failed is an unsuccessful one, unless it is excluded
+    (`simulator.runner.logged`).
 
     They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
     which dialogue happened to end first.
@@ -36,16 +50,17 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Scored, ...]:
     for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
     tasks = {item.hash: task_from_json(item.data) for item in reader.items(run_id)}
-    scored = (
-        Scored(
-            episode=played.episode,
-            task=(task := tasks[played.episode.item_hash]),
-            status=played.ending.status,
-            scores=score_episode(task, played.turns, judgments.get(played.episode.id, ())),
-        )
-        for played in played_to_end(reader, run_id, reader.erased_participants())
-    )
+    gone = reader.erased_participants()
+    played = played_to_end(reader, run_id, gone, aborted=not exclude_aborted)
+    scored = (_scored(one, tasks[one.episode.item_hash], judgments.get(one.episode.id, ())) for one in played)
     return tuple(sorted(scored, key=_place))
+
+
+def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> Scored:
+    scores = score_episode(task, played.turns, judgments)
+    if played.ending.status not in ENDED:
+        scores = replace(scores, success=False, needs_judge=False, reached=None)
+    return Scored(episode=played.episode, task=task, status=played.ending.status, scores=scores)
 
 
 def _place(one: Scored) -> tuple[str, int, str, int]:

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium import spaces
 
 from simulator.errors import InputError
+from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.demos import expert_commands
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
 from simulator.handmethat.env.naming import Language
@@ -25,7 +26,6 @@ from simulator.handmethat.views import Mode
 
 GIVE_UP: Final = "stop"
 _LONGEST_TEXT: Final = 65_536
-_LONGEST_COMMAND: Final = 256
 _GAMES_KEPT: Final = 16
 _CHINESE: Final = "".join(map(chr, (*range(0x2010, 0x2027), *range(0x3000, 0x3020), *range(0x4E00, 0xA000))))
 _FULL_WIDTH: Final = "".join(map(chr, range(0xFF01, 0xFF5F)))
@@ -137,7 +137,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         return self._observation(), self._info("", None)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Give a command; nonsense changes nothing and is charged.
+        """Give a command; nonsense, and what is longer than `action_space` allows, only costs its points.
 
         Raises:
             ValueError: if the episode is over.
@@ -255,5 +255,5 @@ def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:
         letters += _CHINESE + _FULL_WIDTH
     return (
         spaces.Text(_LONGEST_TEXT, min_length=0, charset=letters + "\n"),
-        spaces.Text(_LONGEST_COMMAND, min_length=0, charset=letters),
+        spaces.Text(LONGEST_COMMAND, min_length=0, charset=letters),
     )

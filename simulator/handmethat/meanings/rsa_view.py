@@ -108,7 +108,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     # Own tasks keep a waiting human, published ones do not say.
     state = task.current._replace(waiting=True)
     worth = {
-        quest: rewards(task.world, state, goal, targets, quest, rest, profile)
+        quest: rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }
     pool = joint_prior(task.world, state, worth, targets, rest, profile)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik import statistics as statistics_module
 from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.intents import parse_intent
@@ -140,13 +139,3 @@ def test_balance_of_the_published_calibration_rows(published: Path, checks: Chec
     ambiguous, clear = check["reproduced"]["amb (take_amb=1)"], check["reproduced"]["unamb (0)"]
     assert found.balance == {"ambiguous": ambiguous, "clear": clear}
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
-
-
-def test_many_values_are_resampled_by_their_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [" ".join("w" * (1 + place % 7)) for place in range(3000)]
-    one = texts(given).words
-    monkeypatch.setattr(statistics_module, "MANY", 100)
-    other = texts(given).words
-    assert one is not None and other is not None
-    assert (one.value, one.n) == (pytest.approx(other.value), other.n)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.02)

@@ -30,6 +30,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from simulator.studies import Study, check_studies, find_studies
+from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}
 
@@ -287,6 +288,7 @@ async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": marked, "ask": words}))
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": [], "act": "milk"}))
     await sessions.withdraw(entry.episode_id)
+    erase_due(server.reader.path)
     told = json.dumps([asdict(turn) for turn in server.reader.turns(entry.episode_id)])
     assert "Zzwords" not in told and "milk" not in told and marked[0] not in told
     assert not decisions(server.reader, ["study-s"])
