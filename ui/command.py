@@ -26,7 +26,7 @@ from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.home import home
+from simulator.home import home, require_writable
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.registry import ROOMS
@@ -85,6 +85,7 @@ def app_command(
     path = log or default_path()
     access = Access.checked(host, host_name or (), proxy or ())
     _refuse_busy(host, port)
+    require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         options = replace(
             model_options(path, base_url=base_url, timeout=timeout), recordings=None, recorder=writer.put
@@ -163,6 +164,7 @@ def _serve(
     server = create_server(
         dialogues,
         home=home(),
+        log=writer.path,
         household=household,
         ambibench=letters,
         ambient=readings,
