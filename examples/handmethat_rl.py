@@ -57,7 +57,7 @@ class CommandScorer(BaseFeaturesExtractor):
     """A score for every command, and next to it what the state is worth.
 
     A thing fits if nothing that was said speaks against it. A command is told by its verb, whether its things
-    fit, whether something that fits lies at or in them, and what the robot holds.
+    fit or are the human, whether something that fits lies at or in them, and what the robot holds.
     """
 
     def __init__(self, observation_space: spaces.Dict, width: int = 64) -> None:
@@ -70,7 +70,7 @@ class CommandScorer(BaseFeaturesExtractor):
         self.register_buffer("classes", torch.tensor([0, *(classes[kind.cls] for kind in kinds)]))
         self.register_buffer("subclasses", torch.tensor([0, *(subclasses[kind.subclass] for kind in kinds)]))
         context = len(QUESTS) + 4
-        told = len(COMMAND_VERBS) + 1 + 6 + context
+        told = len(COMMAND_VERBS) + 1 + 7 + context
         self.score = nn.Sequential(
             nn.Linear(told, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
         )
@@ -94,6 +94,7 @@ class CommandScorer(BaseFeaturesExtractor):
                 nn.functional.one_hot(verb, len(COMMAND_VERBS) + 1).float(),
                 torch.stack(
                     [
+                        (first == MOST_ENTITIES + 1).float(),
                         things.gather(1, first),
                         filled.gather(1, first),
                         filled.gather(1, second),
@@ -346,8 +347,8 @@ def main() -> None:
     parser.add_argument("--learner", default="MaskablePPO,DQN", help="MaskablePPO, DQN or both")
     parser.add_argument("--level", type=int, default=1)
     parser.add_argument("--mode", default="full", choices=("full", "partial"))
-    parser.add_argument("--steps", type=int, default=30_000)
-    parser.add_argument("--points", type=int, default=10, help="how often the policy is tested")
+    parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--points", type=int, default=8, help="how often the policy is tested")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("handmethat_rl.png"))
     given = parser.parse_args()
