@@ -1,8 +1,7 @@
 """Agreement of several raters: Fleiss' kappa and Krippendorff's alpha, with bootstrap intervals.
 
 An interval resamples whole groups of what was rated (the rows of a file). Every statistic here is a function
-of sums over groups, so no resample looks at a rating again, and any number of measures share one set of
-resamples::
+of sums over groups (`simulator.resampling`), so no resample looks at a rating again::
 
     kappa = kappa_measure(tally(votes, LABELS), rows, len(records))
     share = mean_measure(values, rows, len(records))
@@ -21,16 +20,14 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simulator.stats import LEVEL, Interval
+from simulator.resampling import SHARE, Bounds, Floats, Interval, interval_of, resampled, totals
 
-Floats = npt.NDArray[np.float64]
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
 Statistic = Callable[[Floats], Floats]
 
 RESAMPLES: Final = 1000
-# Of picks held at once, so that memory does not grow with the number of resamples.
-_AT_ONCE: Final = 4_000_000
+_CHANCE_CORRECTED: Final = (-1.0, 1.0)
 
 
 class Measure(NamedTuple):
@@ -40,11 +37,13 @@ class Measure(NamedTuple):
         columns: what is summed, shape (groups, columns).
         statistic: of sums, shape (resamples, columns), one value each; NaN where it is undefined.
         n: what `Interval.n` is to say.
+        bounds: the least and the greatest value; see `simulator.resampling.interval_of`.
     """
 
     columns: Floats
     statistic: Statistic
     n: int
+    bounds: Bounds | None = None
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> float | None:
@@ -145,7 +144,53 @@ def kappa_measure(counts: Floats, groups: Sequence[int] | None = None, number: i
     if (raters != each).any() or each < 2:
         raise ValueError(f"kappa needs one number of raters, two at least: {sorted(set(raters.tolist()))}")
     agreed = ((counts**2).sum(axis=1, keepdims=True) - each) / (each * (each - 1))
-    return Measure(_by_group(np.hstack([agreed, counts]), groups, number), _kappa(each), len(counts))
+    return Measure(
+        _by_group(np.hstack([agreed, counts]), groups, number), _kappa(each), len(counts), _CHANCE_CORRECTED
+    )
+
+
+def cluster_kappa(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[Interval, Interval]:
+    """Observed agreement of two raters and Cohen's kappa, with intervals from resampling whole clusters.
+
+    Kappa is 1 where both always give the same one answer, as `simulator.stats.cohen_kappa` has it.
+
+    Raises:
+        ValueError: if there is nothing to compare or the lengths differ.
+    """
+    if not first or not len(first) == len(second) == len(clusters):
+        raise ValueError("agreement needs lists of one length, not empty")
+    label = {name: place for place, name in enumerate(sorted({*first, *second}, key=_name))}
+    place = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    tables = np.zeros((len(place), len(label), len(label)))
+    for one, two, cluster in zip(first, second, clusters, strict=True):
+        tables[place[cluster], label[one], label[two]] += 1
+    columns = tables.reshape(len(place), -1)
+
+    def observed(sums: Floats) -> Floats:
+        found: Floats = sums[:, :: len(label) + 1].sum(axis=1) / sums.sum(axis=1)
+        return found
+
+    def kappa(sums: Floats) -> Floats:
+        drawn = sums.reshape(-1, len(label), len(label))
+        expected = (drawn.sum(axis=1) * drawn.sum(axis=2)).sum(axis=1) / sums.sum(axis=1) ** 2
+        certain = np.isclose(expected, 1)
+        return np.where(certain, 1.0, (observed(sums) - expected) / np.where(certain, 1.0, 1 - expected))
+
+    measures = {
+        "observed": Measure(columns, observed, len(first), SHARE),
+        "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
+    }
+    found = intervals(measures, seed=seed, resamples=resamples)
+    shared, corrected = found["observed"], found["kappa"]
+    assert shared is not None and corrected is not None  # there are ratings, and kappa of equals is 1
+    return shared, corrected
 
 
 def alpha_measure(
@@ -162,7 +207,8 @@ def alpha_measure(
         groups: of each unit, from 0; by default each is one of its own.
         number: of groups, where the last ones may have no unit.
     """
-    values = tuple(dict.fromkeys(one for unit in units for one in unit))
+    # In an order of their own: resamples are not to depend on that of the units.
+    values = sorted({one for unit in units for one in unit}, key=_name)
     distances = np.array([distance(one, other) for one in values for other in values], dtype=float)
     distances = distances.reshape(len(values), len(values))
     counts = tally(units, values)
@@ -170,11 +216,15 @@ def alpha_measure(
     counts = np.where(size >= 2, counts, 0)
     observed = _quadratic(counts, distances)[:, None] / np.maximum(size - 1, 1)
     columns = _by_group(np.hstack([observed, counts]), groups, number)
-    return Measure(columns, _alpha(distances), int((size >= 2).sum()))
+    return Measure(columns, _alpha(distances), int((size >= 2).sum()), _CHANCE_CORRECTED)
 
 
 def mean_measure(
-    values: Sequence[float], groups: Sequence[int] | None = None, number: int | None = None
+    values: Sequence[float],
+    groups: Sequence[int] | None = None,
+    number: int | None = None,
+    *,
+    bounds: Bounds | None = SHARE,
 ) -> Measure:
     """The mean of values; `n` counts them.
 
@@ -182,67 +232,33 @@ def mean_measure(
         values: any number.
         groups: of each value, from 0; by default each is one of its own.
         number: of groups, where the last ones may have no value.
+        bounds: see `simulator.resampling.interval_of`; None for counts.
     """
     columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
-    return Measure(_by_group(columns, groups, number), _mean, len(values))
+    return Measure(_by_group(columns, groups, number), _mean, len(values), bounds)
 
 
 def intervals(
     measures: Mapping[str, Measure], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> dict[str, Interval | None]:
-    """Every measure with its interval, all of the same resamples of groups; None where one is undefined.
+    """Every measure with its interval; None where one is undefined.
 
-    Resamples in which a measure is undefined are left out of its interval.
+    Each is resampled by itself, so that its interval does not depend on what else is measured.
 
     Args:
-        measures: by name; their columns have one number of rows.
+        measures: by name.
         seed: of the resampling.
         resamples: how many.
     """
-    parts = [measure.columns for measure in measures.values()]
-    if not parts or not len(parts[0]):
-        return dict.fromkeys(measures)
-    drawn = resampled(np.hstack(parts), seed=seed, resamples=resamples)
-    sums = np.split(drawn, np.cumsum([part.shape[1] for part in parts[:-1]]), axis=1)
-    return {
-        name: _interval(measure.statistic(one), measure.n)
-        for (name, measure), one in zip(measures.items(), sums, strict=True)
-    }
+    return {name: _interval(measure, seed, resamples) for name, measure in measures.items()}
 
 
-def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
-    """The sums of columns as they are (first row), then of every resample of the rows (one row each).
-
-    Args:
-        columns: shape (rows, columns), at least one row.
-        seed: of the resampling.
-        resamples: how many.
-
-    Raises:
-        ValueError: if there are no rows.
-    """
-    rows = len(columns)
-    if not rows:
-        raise ValueError("there is nothing to resample")
-    generator, step = np.random.default_rng(seed), max(1, _AT_ONCE // rows)
-    found = [columns.sum(axis=0, keepdims=True)]
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        picks = generator.integers(0, rows, size=(size, rows)) + np.arange(size)[:, None] * rows
-        weights = np.bincount(picks.ravel(), minlength=size * rows).reshape(size, rows)
-        found.append(weights.astype(float) @ columns)
-    return np.vstack(found)
-
-
-def _interval(statistics: Floats, n: int) -> Interval | None:
-    """Of a statistic: first as it is, then of every resample."""
-    value, drawn = float(statistics[0]), statistics[1:]
-    if np.isnan(value):
+def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:
+    if not len(measure.columns):
         return None
-    defined = drawn[~np.isnan(drawn)]
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail]) if len(defined) else (value, value)
-    return Interval(value, float(low), float(high), n)
+    statistics = measure.statistic(resampled(measure.columns, seed=seed, resamples=resamples))
+    groups = max(1, int(measure.columns.any(axis=1).sum()))
+    return interval_of(statistics, measure.n, groups=groups, bounds=measure.bounds)
 
 
 def _kappa(raters: float) -> Statistic:
@@ -285,8 +301,13 @@ def _by_group(columns: Floats, groups: Sequence[int] | None, number: int | None)
         return columns
     of = np.asarray(groups, dtype=np.intp)
     found = np.zeros((int(of.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
-    np.add.at(found, of, columns)
+    order = np.lexsort(columns.T)  # sums are rounded: in one order, they are the same for all orders of rows
+    np.add.at(found, of[order], columns[order])
     return found
+
+
+def _name(value: object) -> str:
+    return str(sorted(map(repr, value))) if isinstance(value, Set) else repr(value)
 
 
 def _quadratic(counts: Floats, distances: Floats) -> Floats:
@@ -295,5 +316,5 @@ def _quadratic(counts: Floats, distances: Floats) -> Floats:
 
 
 def _value(measure: Measure) -> float | None:
-    value = float(measure.statistic(measure.columns.sum(axis=0, keepdims=True))[0])
+    value = float(measure.statistic(totals(measure.columns))[0])
     return None if np.isnan(value) else value

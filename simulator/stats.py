@@ -1,49 +1,79 @@
 """Intervals, paired tests, agreement: the statistics that all benchmarks report.
 
-All functions are pure; those that resample take a seed and give the same numbers every time.
+All functions are pure; those that resample take a seed and give the same numbers every time, whatever the
+order of the observations (`simulator.resampling`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
-LEVEL = 0.95
-RESAMPLES = 2000
+from simulator.resampling import (
+    LEVEL,
+    RESAMPLES,
+    SHARE,
+    Bounds,
+    Floats,
+    Interval,
+    draws,
+    interval_of,
+    resampled,
+    wilson_bounds,
+)
 
-Floats = npt.NDArray[np.float64]
+__all__ = [
+    "LEVEL",
+    "RESAMPLES",
+    "Interval",
+    "bootstrap",
+    "bootstrap_mean",
+    "cluster_bootstrap",
+    "cohen_kappa",
+    "mcnemar",
+    "paired_bootstrap",
+    "share",
+    "wilson",
+]
 
 
-class Interval(NamedTuple):
-    """An estimate with its confidence interval (95 % unless said otherwise).
+def bootstrap_mean(
+    values: Sequence[float],
+    items: Sequence[Hashable] | None = None,
+    *,
+    bounds: Bounds | None = SHARE,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """Mean with a percentile bootstrap interval over items.
 
-    Attributes:
-        value: the estimate.
-        low: lower end.
-        high: upper end.
-        n: number of observations.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-def bootstrap_mean(values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
-    """Mean with a percentile bootstrap interval.
+    Args:
+        values: observations.
+        items: the item of each; by default each is one of its own. Repeats of an item are one cluster, and
+            `Interval.n` counts items.
+        bounds: see `simulator.resampling.interval_of`; None for counts.
+        seed: of the resampling.
+        resamples: how many.
 
     Raises:
-        ValueError: if there are no values.
+        ValueError: if there are no values or the lengths differ.
     """
-    data = _observations(values)
-    picks = np.random.default_rng(seed).integers(0, len(data), size=(resamples, len(data)))
-    return _percentile(float(data.mean()), data[picks].mean(axis=1), len(data))
+    clusters = range(len(values)) if items is None else items
+    found = cluster_bootstrap(values, clusters, bounds=bounds, seed=seed, resamples=resamples)
+    return found._replace(n=len(set(clusters)))
+
+
+def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None, *, seed: int = 0) -> Interval:
+    """A share: Wilson's interval where every item was observed once, else `bootstrap_mean` over items.
+
+    Raises:
+        ValueError: if there are no values or the lengths differ.
+    """
+    if items is None or len(set(items)) == len(items) == len(holds):
+        return wilson(sum(map(bool, holds)), len(holds))
+    return bootstrap_mean(holds, items, seed=seed)
 
 
 def cluster_bootstrap(
@@ -51,15 +81,17 @@ def cluster_bootstrap(
     clusters: Sequence[Hashable],
     *,
     weights: Sequence[float] | None = None,
+    bounds: Bounds | None = SHARE,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
     """Weighted mean with a percentile interval from resampling whole clusters (task types, people).
 
     Args:
-        values: observations.
+        values: observations; `Interval.n` counts them.
         clusters: the cluster of each.
         weights: of each; 1 by default. ``sum(w * v) / sum(w)`` is the estimate.
+        bounds: see `simulator.resampling.interval_of`; None for counts.
         seed: of the resampling.
         resamples: how many.
 
@@ -72,15 +104,19 @@ def cluster_bootstrap(
         raise ValueError("values, clusters and weights must be of one length")
     index = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     of = np.array([index[cluster] for cluster in clusters])
+    # Sums are rounded: in one order, they are the same for all orders of rows.
+    order = np.lexsort((weight, data))
+    of, data, weight = of[order], data[order], weight[order]
     top = np.bincount(of, data * weight, len(index))
     bottom = np.bincount(of, weight, len(index))
-    picks = np.random.default_rng(seed).integers(0, len(index), size=(resamples, len(index)))
-    means = top[picks].sum(axis=1) / np.maximum(bottom[picks].sum(axis=1), np.finfo(float).tiny)
-    return _percentile(float(top.sum() / bottom.sum()), means, len(data))
+    sums = resampled(np.column_stack([top, bottom]), seed=seed, resamples=resamples)
+    means = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    found = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
+    if found is None:
+        raise ValueError("the weights add up to nothing")
+    return found
 
 
-# A table asks for the same few proportions again and again, and scipy works out a p-value with each.
-@lru_cache(maxsize=4096)
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """A proportion with Wilson's score interval.
 
@@ -89,14 +125,27 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"{successes} successes out of {n} make no proportion")
-    interval = scipy.stats.binomtest(successes, n).proportion_ci(level, method="wilson")
-    return Interval(successes / n, float(interval.low), float(interval.high), n)
+    return Interval(successes / n, *wilson_bounds(successes, n, level), n)
 
 
 def paired_bootstrap(
-    first: Sequence[float], second: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
+    first: Sequence[float],
+    second: Sequence[float],
+    items: Sequence[Hashable] | None = None,
+    *,
+    bounds: Bounds | None = (-1.0, 1.0),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Interval:
-    """Mean of ``second - first`` over pairs, with a percentile bootstrap interval.
+    """Mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
+
+    Args:
+        first: of each pair.
+        second: likewise.
+        items: the item of each pair; by default each is one of its own. `Interval.n` counts items.
+        bounds: of the difference, where both are shares; None for counts and lengths.
+        seed: of the resampling.
+        resamples: how many.
 
     Raises:
         ValueError: if there are no pairs or the lengths differ.
@@ -105,22 +154,36 @@ def paired_bootstrap(
     if len(one) != len(two):
         raise ValueError("a paired comparison needs two lists of one length")
     difference: list[float] = (two - one).tolist()
-    return bootstrap_mean(difference, seed=seed, resamples=resamples)
+    shares = bool(((one >= 0) & (one <= 1)).all() and ((two >= 0) & (two <= 1)).all())
+    bounds = bounds if shares else None
+    return bootstrap_mean(difference, items, bounds=bounds, seed=seed, resamples=resamples)
 
 
-def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hashable] | None = None) -> float:
     """Two-sided p-value of the exact McNemar test on paired yes/no outcomes; 1 if they never differ.
+
+    Args:
+        first: of each pair.
+        second: likewise.
+        items: the item of each pair. The repeats of an item change together: the test is then the exact
+            permutation test that exchanges the two sides of whole items, which is McNemar's where no item
+            comes twice.
 
     Raises:
         ValueError: if the lengths differ.
     """
-    if len(first) != len(second):
+    if len(first) != len(second) or (items is not None and len(items) != len(first)):
         raise ValueError("a paired test needs two lists of one length")
-    gained = sum(b and not a for a, b in zip(first, second, strict=True))
-    lost = sum(a and not b for a, b in zip(first, second, strict=True))
-    if gained + lost == 0:
-        return 1.0
-    return float(scipy.stats.binomtest(gained, gained + lost).pvalue)
+    changes: dict[Hashable, int] = {}
+    for item, one, two in zip(items or range(len(first)), first, second, strict=True):
+        changes[item] = changes.get(item, 0) + bool(two) - bool(one)
+    sizes = [abs(change) for change in changes.values() if change]
+    # Of all sums of these changes with either sign: at least as far from none as the one observed.
+    chances = np.ones(1)
+    for size in sizes:
+        chances = np.convolve(chances, [0.5, *[0.0] * (2 * size - 1), 0.5])
+    far = np.abs(np.arange(len(chances)) - sum(sizes)) >= abs(sum(changes.values()))
+    return min(1.0, float(chances[far].sum()))
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
@@ -143,14 +206,23 @@ def bootstrap(
 ) -> Interval:
     """Any statistic of `n` observations, given their indices, with a percentile bootstrap interval.
 
+    A statistic of sums is resampled faster by `resampled`, and needs no order of its observations; here their
+    order is the caller's.
+
     Raises:
         ValueError: if there are no observations.
     """
     if n == 0:
         raise ValueError("there are no values")
-    generator = np.random.default_rng(seed)
-    drawn = np.array([statistic(generator.integers(0, n, size=n)) for _ in range(resamples)])
-    return _percentile(statistic(np.arange(n)), drawn, n)
+    drawn = [
+        statistic(np.repeat(np.arange(n), counts.astype(np.intp)))
+        for block in draws(n, seed=seed, resamples=resamples)
+        for counts in block
+    ]
+    found = interval_of(np.array([statistic(np.arange(n)), *drawn]), n, groups=n, bounds=None)
+    if found is None:
+        raise ValueError("the statistic is undefined")
+    return found
 
 
 def _observations(values: Sequence[float]) -> Floats:
@@ -158,9 +230,3 @@ def _observations(values: Sequence[float]) -> Floats:
     if not len(data):
         raise ValueError("there are no values")
     return data
-
-
-def _percentile(value: float, drawn: Floats, n: int) -> Interval:
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), n)

@@ -15,20 +15,21 @@ and who was asked to decide stays the one who decides.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal, cast, get_args
 
 from logs import LogReader
 from logs.rows import Judgment
+from simulator.agreement import cluster_kappa
 from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.errors import InputError
 from simulator.forms import in_own_order
 from simulator.runner.logged import played_to_end, required_run
-from simulator.stats import Interval, bootstrap, cohen_kappa
+from simulator.stats import Interval
 
 Category = Literal["correct", "incorrect", "other"]
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
@@ -208,20 +209,17 @@ def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreemen
 
 
 def _agreement(raters: tuple[str, str], outputs: Sequence[Disagreement], seed: int) -> Agreement:
-    first: list[Hashable] = [one.first for one in outputs]
-    second: list[Hashable] = [one.second for one in outputs]
-    n = len(outputs)
+    observed, kappa = cluster_kappa(
+        [one.first for one in outputs],
+        [one.second for one in outputs],
+        range(len(outputs)),
+        seed=seed,
+        resamples=RESAMPLES,
+    )
     return Agreement(
         raters=raters,
-        observed=bootstrap(
-            n, lambda at: sum(first[i] == second[i] for i in at) / n, seed=seed, resamples=RESAMPLES
-        ),
-        kappa=bootstrap(
-            n,
-            lambda at: cohen_kappa([first[i] for i in at], [second[i] for i in at]),
-            seed=seed,
-            resamples=RESAMPLES,
-        ),
+        observed=observed,
+        kappa=kappa,
         disagreements=tuple(one for one in outputs if one.first != one.second),
     )
 

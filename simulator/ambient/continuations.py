@@ -251,14 +251,18 @@ def continuation_measures(
     """
     right = [ranks_first(record) for record in records]
     ids = [record.id for record in records]
+    instances = [
+        (record.id, record.sentence, tuple(option.sentence for option in record.options))
+        for record in records
+    ]
     chances = [1 / len(record.options) for record in records]
     ambiguous = [example for example in examples if example.ambiguous]
     by_example = [1 / (1 + len(example.disambiguations)) for example in ambiguous]
     sizes = [len(record.options) - 1 for record in records]
     counts = [record.num_conts for record in records]
     return ContinuationMeasures(
-        accuracy=clustered_interval(right, ids, seed=seed),
-        random=clustered_interval(chances, ids, seed=seed),
+        accuracy=clustered_interval(right, ids, instances, seed=seed),
+        random=clustered_interval(chances, ids, instances, seed=seed),
         random_examples=clustered_interval(by_example, _ids(ambiguous), seed=seed),
         right=sum(right),
         instances=len(records),

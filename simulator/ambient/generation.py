@@ -46,7 +46,7 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationMeasures:
-    """Scores of a model, with intervals over items.
+    """Scores of a model, with intervals over items: repeats of one count once in `Interval.n`.
 
     Attributes:
         edit_f1: mean over items, 0 to 1, of rewrites read by `parser`.
@@ -138,9 +138,10 @@ def generation_measures(
     warnings = Counter(code for one in parsed for code in one.warnings)
     counts = Counter(len(one.rewrites) for one in parsed)
     empty = [not cut(record.generation).strip() for record in records]
+    items = [(record.id, record.side) for record in records]
     return GenerationMeasures(
-        edit_f1=mean_interval(item_scores(records, parser), seed=seed),
-        robust=mean_interval(item_scores(records, "robust"), seed=seed),
+        edit_f1=mean_interval(item_scores(records, parser), items, seed=seed),
+        robust=mean_interval(item_scores(records, "robust"), items, seed=seed),
         patterns=patterns(records, [one.rewrites for one in parsed], seed=seed),
         rewrites={number: counts[number] for number in sorted(counts)},
         warnings={code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
@@ -162,23 +163,26 @@ def patterns(
         rewrites: label -> rewrite, of each record.
         seed: of the resampling.
     """
-    originals = [record.original for record in records]
+    originals, items = (
+        [record.original for record in records],
+        [(record.id, record.side) for record in records],
+    )
     found = [list(one.values()) for one in rewrites]
     restated = [
         all(original[:-1] in text and text != original for text in texts)
         for original, texts in zip(originals, found, strict=True)
     ]
     copied = [
-        (row, text == original)
-        for row, (original, texts) in enumerate(zip(originals, found, strict=True))
+        (item, text == original)
+        for item, original, texts in zip(items, originals, found, strict=True)
         for text in texts
     ]
     return Patterns(
-        empty=mean_interval([not texts for texts in found], seed=seed),
-        copied=clustered_interval([copy for _, copy in copied], [row for row, _ in copied], seed=seed),
-        restated=mean_interval(restated, seed=seed),
+        empty=mean_interval([not texts for texts in found], items, seed=seed),
+        copied=clustered_interval([copy for _, copy in copied], [item for item, _ in copied], seed=seed),
+        restated=mean_interval(restated, items, seed=seed),
         restated_found=mean_interval(
-            [every and bool(texts) for every, texts in zip(restated, found, strict=True)], seed=seed
+            [every and bool(texts) for every, texts in zip(restated, found, strict=True)], items, seed=seed
         ),
     )
 

@@ -10,19 +10,32 @@ from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap
 RESAMPLES: Final = 1000
 
 
-def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval | None:
-    """The mean of one value per item; None if there are none."""
-    return bootstrap_mean(values, seed=seed, resamples=RESAMPLES) if values else None
+def mean_interval(
+    values: Sequence[float], items: Sequence[Hashable] | None = None, *, seed: int = 0
+) -> Interval | None:
+    """The mean of one value per item; None if there are none.
+
+    Args:
+        values: observations.
+        items: the item of each, where some were observed several times; `Interval.n` counts items.
+        seed: of the resampling.
+    """
+    return bootstrap_mean(values, items, seed=seed, resamples=RESAMPLES) if values else None
 
 
 def clustered_interval(
-    values: Sequence[float], items: Sequence[Hashable], *, seed: int = 0
+    values: Sequence[float],
+    items: Sequence[Hashable],
+    units: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
 ) -> Interval | None:
     """The mean of values of which an item may have several: whole items are resampled.
 
     Args:
         values: observations; `Interval.n` counts them.
         items: the item of each.
+        units: what each is of, where that was observed several times; `Interval.n` then counts units.
         seed: of the resampling.
 
     Returns:
@@ -33,7 +46,8 @@ def clustered_interval(
     """
     if not values and not items:
         return None
-    return cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
+    found = cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
+    return found if units is None else found._replace(n=len(set(units)))
 
 
 def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
@@ -154,8 +154,8 @@ def true_false_measures(
         all_four=_share(((sentence, _all_right(four)) for sentence, four in rewrites), seed),
         inconsistent=_share(two, seed),
         self_contradictions=(_both(rewrites, 0, 2), _both(rewrites, 1, 3)),
-        mass=_share(((_sentence(record), record.mass or 0.0) for record in weighed), seed),
-        answered=_share(((_sentence(record), record.prediction is not None) for record in records), seed),
+        mass=_mean(weighed, lambda record: record.mass or 0.0, seed),
+        answered=_mean(records, lambda record: record.prediction is not None, seed),
         statements=len(records),
         null=len(records) - len(answered),
         incomplete=sum(len(four) < len(TEMPLATES) for _, four in rewrites),
@@ -192,7 +192,19 @@ def _grouped(records: Iterable[TrueFalseRecord]) -> _Groups:
 
 
 def _accuracy(records: Sequence[TrueFalseRecord], seed: int) -> Interval | None:
-    return _share(((_sentence(record), record.correct) for record in records), seed)
+    return _mean(records, lambda record: record.correct, seed)
+
+
+def _mean(
+    records: Sequence[TrueFalseRecord], value: Callable[[TrueFalseRecord], float], seed: int
+) -> Interval | None:
+    """Of statements; one that was judged several times is one."""
+    return clustered_interval(
+        [value(record) for record in records],
+        [_sentence(record) for record in records],
+        [(*_sentence(record), record.disambiguation, record.template) for record in records],
+        seed=seed,
+    )
 
 
 def _share(values: Iterable[tuple[Hashable, float]], seed: int) -> Interval | None:

@@ -90,7 +90,7 @@ async def replay_success(
                 label=language,
                 replayed=cluster_bootstrap(replayed, types),
                 logged=cluster_bootstrap(logged, types),
-                difference=cluster_bootstrap(change, types),
+                difference=cluster_bootstrap(change, types, bounds=(-1, 1)),
             )
         )
     return tuple(rows)
@@ -162,16 +162,18 @@ def _rows(turns: Sequence[Compared], label: Callable[[Compared], str]) -> tuple[
     for turn in sorted(turns, key=lambda turn: (turn.language, turn.type)):
         groups.setdefault(label(turn), []).append(turn)
 
-    def interval(group: Sequence[Compared], value: Callable[[Compared], float]) -> Interval:
-        return cluster_bootstrap([value(turn) for turn in group], [turn.type for turn in group])
+    def interval(group: Sequence[Compared], value: Callable[[Compared], float], most: float) -> Interval:
+        return cluster_bootstrap(
+            [value(turn) for turn in group], [turn.type for turn in group], bounds=(0, most)
+        )
 
     return tuple(
         AuditRow(
             label=name,
-            agreement=interval(group, lambda turn: float(turn.agrees)),
-            wrong=interval(group, lambda turn: 100.0 * turn.wrong),
-            missed=interval(group, lambda turn: 100.0 * turn.missed),
-            spurious=interval(group, lambda turn: 100.0 * turn.spurious),
+            agreement=interval(group, lambda turn: float(turn.agrees), 1),
+            wrong=interval(group, lambda turn: 100.0 * turn.wrong, 100),
+            missed=interval(group, lambda turn: 100.0 * turn.missed, 100),
+            spurious=interval(group, lambda turn: 100.0 * turn.spurious, 100),
         )
         for name, group in groups.items()
     )

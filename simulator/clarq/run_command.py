@@ -19,13 +19,15 @@ from logs.paths import default_path
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.judge import judge_run
+from simulator.clarq.prompts import Personas
 from simulator.clarq.reporting.report import report
 from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
+from simulator.clarq.seating import models_of
 from simulator.home import home
-from simulator.models import Budget, ChatModel, ModelOptions
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -33,17 +35,25 @@ from simulator.runner.options import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    ExcludeAbortedOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
+from simulator.runner.telling import has_gone_wrong, say
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
-PROVIDERS = "offline/experts, provider/model or script:FILE"
+PROVIDERS = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
 Lang = Literal["en", "zh", "both"]
 Mode = Literal["completion", "chat"]
 
@@ -61,14 +71,24 @@ def run_clarq(
     concurrency: ConcurrencyOption = 8,
     workers: WorkersOption = None,
     mode: Annotated[Mode, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
+    personas: Annotated[
+        Personas, typer.Option(help="greeting and seeker's prompts: our own, or those of the paper")
+    ] = "default",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
@@ -85,6 +105,10 @@ def run_clarq(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     items = tuple(
         task
@@ -96,19 +120,32 @@ def run_clarq(
         seats={SEEKER: seeker, PROVIDER: provider},
         items=items,
         manner=manner,
-        options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
+        options={
+            "turn_limit": turn_limit,
+            "multi": multi,
+            "mode": mode,
+            # Left out otherwise, so that older runs can be continued.
+            **({} if personas == "default" else {"personas": personas}),
+        },
         config={"data": data, "languages": list(languages)},
+        needs=_needs(provider, judge),
         title="dialogues",
         shown=SHOWN,
-        afterwards=partial(_judged, judge, manner.models),
+        # Decoding options are the players': who judges does so as ever.
+        afterwards=partial(_judged, judge, replace(manner.models, decoding=Decoding(), extra={})),
     )
     console = Console()
     run_id = play(wanted, console)
     with LogReader(manner.log) as reader:
-        told = report(reader, run_id)
+        told = report(reader, run_id, exclude_aborted=exclude_aborted)
         print_report(console, told, reader.usage(run_id))
-    if told.failures:
+    if has_gone_wrong(told.statuses):
         raise typer.Exit(1)
+
+
+def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
+    """What is asked of models beside text: experts and judges fill in forms."""
+    return dict.fromkeys((*models_of(provider), *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager
@@ -120,7 +157,7 @@ async def _judged(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge)
+                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -133,6 +170,8 @@ def score_command(
     budget: float | None,
     as_json: bool,
     log: Path | None,
+    *,
+    exclude_aborted: bool = False,
 ) -> None:
     """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
     path = log or default_path()
@@ -149,23 +188,30 @@ def score_command(
                 )
                 asyncio.run(_judge(run, judge, options, reader, writer))
             _rescore(run, reader, writer)
+        told = report(reader, run, exclude_aborted=exclude_aborted)
         if as_json:
-            console.print_json(data=report_json(report(reader, run)))
+            console.print_json(data=report_json(told))
         else:
-            print_report(console, report(reader, run), reader.usage(run))
+            print_report(console, told, reader.usage(run))
 
 
 def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
     """Append the scores of a run as they follow from its turns and judgments now."""
-    for one in score_run(reader, run_id):
+    for one in score_run(reader, run_id, exclude_aborted=True):
         for row in score_rows(one.episode.id, one.scores):
             log.put(row)
+
+
+def _tell_lost(episode_id: str, error: Malformed) -> None:
+    said = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
+    said += "askback score --judge asks again."
+    say(Console(stderr=True), said, "yellow")
 
 
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
-            await judge_run(reader, log, run_id, judge)
+            await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 
 @asynccontextmanager

@@ -24,20 +24,30 @@ from simulator.handmethat.sample import Sample
 from simulator.handmethat.score import score_rows
 from simulator.handmethat.task import LEVELS
 from simulator.handmethat.views import Protocol
+from simulator.models import Decoding
 from simulator.runner.command import Wanted, play, read_manner, read_ranges
+from simulator.runner.logged import endings_of
 from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
+from simulator.runner.telling import has_gone_wrong
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -82,9 +92,16 @@ def run_handmethat(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play HandMeThat episodes and score them. The same command again continues where it stopped."""
@@ -99,6 +116,10 @@ def run_handmethat(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     chosen = None if levels is None else parse_levels(levels)
     drawn = load_items(data, chosen, per_level, split, limit=limit, seed=seed)
@@ -125,9 +146,10 @@ def run_handmethat(
         )
         told.append(play(wanted, console))
     with LogReader(manner.log) as reader:
-        found = report(reader, told)
+        found = report(reader, told, exclude_aborted=exclude_aborted)
+        wrong = any(has_gone_wrong(endings_of(reader, one).statuses) for one in told)
         print_report(console, found, [usage for one in told for usage in reader.usage(one)])
-    if found.failures:
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -163,12 +185,14 @@ def parse_levels(text: str) -> tuple[int, ...]:
 
 
 def _rows(reader: LogReader, run: str) -> Iterator[Score]:
-    for one in score_run(reader, run):
+    for one in score_run(reader, run, exclude_aborted=True):
         yield from score_rows(one.episode.id, one.scores)
 
 
-def _summary(reader: LogReader, run: str) -> tuple[Report, Sequence[ModelUsage]]:
-    return report(reader, [run]), reader.usage(run)
+def _summary(
+    reader: LogReader, run_id: str, *, exclude_aborted: bool = False
+) -> tuple[Report, Sequence[ModelUsage]]:
+    return report(reader, [run_id], exclude_aborted=exclude_aborted), reader.usage(run_id)
 
 
 def _print(console: Console, found: Sequence[tuple[Report, Sequence[ModelUsage]]]) -> None:

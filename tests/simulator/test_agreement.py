@@ -169,7 +169,7 @@ def test_sums_by_group() -> None:
     assert mean_measure([], [], 2).columns.tolist() == [[0, 0], [0, 0]]
 
 
-def test_measures_share_their_resamples() -> None:
+def test_measures_are_told_together_and_none_depends_on_the_others() -> None:
     values = [0.0, 1.0, 5.0, 2.0]
     found = intervals(
         {
@@ -185,6 +185,7 @@ def test_measures_share_their_resamples() -> None:
     assert twice is not None
     assert twice[:3] == pytest.approx([2 * one for one in mean[:3]])
     assert (mean.value, mean.n, found["none"], found["kappa"]) == (2, 4, None, None)
+    assert intervals({"mean": mean_measure(values)}, seed=1) == {"mean": mean}
     assert intervals({}) == {}
     assert intervals({"mean": mean_measure([])}) == {"mean": None}
 
@@ -198,7 +199,7 @@ def test_resamples_are_of_rows_and_the_same_for_one_seed(monkeypatch: pytest.Mon
     assert drawn[1:, 0].mean() == pytest.approx(15, abs=1)
     assert (drawn == resampled(columns, seed=3, resamples=500)).all()
     assert (drawn != resampled(columns, seed=4, resamples=500)).any()
-    monkeypatch.setattr("simulator.agreement._AT_ONCE", 50)
+    monkeypatch.setattr("simulator.resampling._AT_ONCE", 50)
     assert (drawn == resampled(columns, seed=3, resamples=500)).all()
     with pytest.raises(ValueError, match="nothing to resample"):
         resampled(np.zeros((0, 2)))

@@ -6,19 +6,18 @@ A unit is a prompt, or a person; each group that is asked for is resampled by it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from simulator.ambibench.reporting.results import Codes, Floats, Mask, Measure, Name, Results
-from simulator.stats import LEVEL, Interval
+from simulator.resampling import Interval, interval_of, resampled
 
 RESAMPLES: Final = 1000
 SEED: Final = 0
 
 Means = dict[tuple[str, ...], Interval]
-"""Levels of the factors asked for, in their order -> mean with its interval; `n` counts trials."""
+"""Levels of the factors asked for, in their order -> mean with its interval; `n` counts different trials."""
 PlainMeans = dict[tuple[str, ...], tuple[int | float | None, ...]]
 
 
@@ -29,7 +28,7 @@ def means(results: Results, measure: Measure, by: Sequence[Name], *, seed: int =
     without a value, or without a level of one of the factors, are left out.
     """
     return {
-        levels: mean(results.numbers[measure][at], results.factors["unit"].codes[at], seed=seed)
+        levels: _mean(results, results.numbers[measure], at, seed)
         for levels, at in groups(results, by, ~np.isnan(results.numbers[measure]))
     }
 
@@ -38,10 +37,7 @@ def shares(results: Results, category: str, by: Sequence[Name], *, seed: int = S
     """The share of a category among the sorted trials of each group."""
     factor = results.factors["category"]
     hits = results.has("category", category).astype(float)
-    return {
-        levels: mean(hits[at], results.factors["unit"].codes[at], seed=seed)
-        for levels, at in groups(results, by, factor.codes >= 0)
-    }
+    return {levels: _mean(results, hits, at, seed) for levels, at in groups(results, by, factor.codes >= 0)}
 
 
 def balanced(
@@ -56,7 +52,9 @@ def balanced(
     values, units = results.numbers[measure], results.factors["unit"].codes
     levels = results.factors[over].codes
     for group, at in groups(results, by, ~np.isnan(values) & (levels >= 0)):
-        found[group] = _mean_of_means(values[at], units[at], levels[at], seed)
+        found[group] = _mean_of_means(values[at], units[at], levels[at], seed)._replace(
+            n=_trials(results, at)
+        )
     return found
 
 
@@ -120,6 +118,15 @@ def _sorted_groups(
     return levels, kept[order], starts
 
 
+def _mean(results: Results, values: Floats, at: Codes, seed: int) -> Interval:
+    found = mean(values[at], results.factors["unit"].codes[at], seed=seed)
+    return found._replace(n=_trials(results, at))
+
+
+def _trials(results: Results, at: Codes) -> int:
+    return len(np.unique(results.factors["trial"].codes[at]))
+
+
 def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
     """The mean of some values with its interval; units are resampled whole.
 
@@ -128,21 +135,11 @@ def mean(values: Floats, units: Codes, *, seed: int = SEED) -> Interval:
         units: the unit of each.
         seed: of the resampling.
     """
-    sums, counts = _by_unit(values, units)
-    drawn = draws(len(sums), seed)
-    # Where all units have as many trials, as they have at a given k, so has every resample.
-    even = (counts == counts[0]).all()
-    bottom = counts.sum() if even else drawn @ counts
-    return _interval(float(sums.sum() / counts.sum()), drawn @ sums / bottom, len(values))
-
-
-@lru_cache(maxsize=16)
-def draws(units: int, seed: int) -> Floats:
-    """How often each unit comes in each resample: an array (`RESAMPLES`, `units`)."""
-    picks = np.random.default_rng(seed).integers(0, units, size=(RESAMPLES, units))
-    places = picks + units * np.arange(RESAMPLES)[:, None]
-    counts = np.bincount(places.ravel(), minlength=RESAMPLES * units).reshape(RESAMPLES, units)
-    return counts.astype(float)
+    order = np.argsort(values, kind="stable")  # sums are rounded: in one order, they are always the same
+    _, unit = np.unique(units[order], return_inverse=True)
+    sums = np.column_stack([np.bincount(unit, values[order]), np.bincount(unit)]).astype(float)
+    drawn = resampled(sums, seed=seed, resamples=RESAMPLES)
+    return _interval(drawn[:, 0] / drawn[:, 1], len(values), len(sums))
 
 
 def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> Interval:
@@ -152,11 +149,10 @@ def _mean_of_means(values: Floats, units: Codes, levels: Codes, seed: int) -> In
     cell = unit * shape[1] + level
     sums = np.bincount(cell, values, shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
-    drawn = draws(shape[0], seed)
-    top, bottom = drawn @ sums, drawn @ counts
+    drawn = resampled(np.hstack([sums, counts]), seed=seed, resamples=RESAMPLES)
+    top, bottom = np.hsplit(drawn, 2)
     at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
-    value = float((sums.sum(axis=0) / counts.sum(axis=0)).mean())
-    return _interval(value, np.nanmean(at_levels, axis=1), len(values))
+    return _interval(np.nanmean(at_levels, axis=1), len(values), shape[0])
 
 
 def _plain(values: Floats, starts: Codes) -> list[float | None]:
@@ -167,14 +163,7 @@ def _plain(values: Floats, starts: Codes) -> list[float | None]:
     return [total / n if n else None for total, n in zip(sums.tolist(), counts.tolist(), strict=True)]
 
 
-def _by_unit(values: Floats, units: Codes) -> tuple[Floats, Floats]:
-    """Sum and number of the values of each unit, units in the order in which they come."""
-    _, first, which = np.unique(units, return_index=True, return_inverse=True)
-    place = np.argsort(np.argsort(first))[which]
-    return np.bincount(place, values).astype(float), np.bincount(place).astype(float)
-
-
-def _interval(value: float, drawn: Floats, n: int) -> Interval:
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), n)
+def _interval(statistics: Floats, n: int, units: int) -> Interval:
+    found = interval_of(statistics, n, groups=units)
+    assert found is not None  # every group has a value
+    return found

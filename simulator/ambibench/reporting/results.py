@@ -23,7 +23,7 @@ from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, f
 PEOPLE: Final = "people"
 Name = Literal[
     "actor", "role", "setting", "kind", "pair", "feature", "format", "fold", "variant", "k",
-    "category", "origin", "second_name", "prompt", "session", "unit",
+    "category", "origin", "second_name", "prompt", "session", "unit", "trial",
 ]  # fmt: skip
 Measure = Literal["correct", "strict", "valid", "identified", "bayes", "literal"]
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,8 @@ class Results:
     Attributes:
         factors: by name. ``actor`` is a label: all people are one actor. ``unit`` is what intervals
             resample: a person, or else a prompt (the same one for all models). ``k`` has levels ``1``,
-            ``2``, …. ``session`` is a person's episode.
+            ``2``, …. ``session`` is a person's episode. ``trial`` is what one actor was
+            asked at one place: repeats of a prompt are the same trials again.
         numbers: ``correct``, ``strict``, ``valid`` (probability of X or Y, or whether the answer is one),
             ``invalid`` (whether the prediction is neither), ``tie``, ``identified``, ``bayes`` and
             ``literal`` (what the oracle's two readings get on this very trial), ``seconds`` and
@@ -134,7 +135,7 @@ def results(records: Iterable[TrialRecord], labels: Mapping[str, str] | None = N
     }
     factors["actor"] = _factor(actors, _actor_order(chosen, named))
     factors["k"] = _numbered([one.k for one in trials])
-    for name in ("prompt", "session", "unit"):
+    for name in _IDS:
         factors[name] = _factor([_IDS[name](one) for one in trials], None)
     numbers = {name: _column(value, trials) for name, value in _NUMBERS.items()}
     return Results(factors, numbers)
@@ -243,6 +244,7 @@ _IDS: Final[Mapping[Name, Callable[[TrialRecord], str | None]]] = {
     "prompt": _prompt,
     "session": _session,
     "unit": _unit,
+    "trial": lambda one: f"{one.actor_id} {_prompt(one)} {one.k}",
 }
 _NUMBERS: Final[Mapping[str, Callable[[TrialRecord], float | None]]] = {
     "correct": _answered(lambda one: one.correct),

@@ -6,7 +6,7 @@ one that is neither predicted nor in any gold set, as it is in the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final, NamedTuple
@@ -14,13 +14,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.agreement import resampled
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.nli.thresholds import Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.stats import LEVEL, Interval
+from simulator.resampling import Interval, interval_of, resampled
 
 Floats = npt.NDArray[np.float64]
 RANDOM_SET: Final = 1 / len(LABEL_SETS)
@@ -78,11 +77,19 @@ class SeedsSummary:
     threshold: Threshold
 
 
-def nli_measures(records: Sequence[NliRecord], *, seed: int = 0, resamples: int = RESAMPLES) -> NliMeasures:
+def nli_measures(
+    records: Sequence[NliRecord],
+    examples: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> NliMeasures:
     """The measures of predicted label sets.
 
     Args:
-        records: one an example.
+        records: of one model.
+        examples: the example of each record; by default each is of one of its own. Several predictions of an
+            example are one cluster, and `Interval.n` counts examples.
         seed: of the resampling.
         resamples: how many.
 
@@ -96,20 +103,23 @@ def nli_measures(records: Sequence[NliRecord], *, seed: int = 0, resamples: int 
     groups = [_group_exact(record) for record in records]
     known = [one for one in groups if one is not None]
     complete = len(known) == len(records)
-    columns = np.column_stack([exact, *([known] if complete else []), counts.reshape(len(records), -1)])
-    sums = resampled(columns, seed=seed, resamples=resamples)
-    wide = 1 + complete
-    shares = sums[:, :wide] / len(records)
+    columns = np.column_stack(
+        [np.ones(len(records)), exact, *([known] if complete else []), counts.reshape(len(records), -1)]
+    )
+    number = {example: place for place, example in enumerate(dict.fromkeys(examples or range(len(records))))}
+    by_example = np.zeros((len(number), columns.shape[1]))
+    np.add.at(by_example, [number[example] for example in examples or range(len(records))], columns)
+    sums, n = resampled(by_example, seed=seed, resamples=resamples), len(by_example)
+    wide = 2 + complete
+    shares = sums[:, 1:wide] / sums[:, :1]
     by_label = _f1_of_sums(sums[:, wide:].reshape(len(sums), len(LABELS), 2))
     return NliMeasures(
         n=len(records),
         empty=sum(not record.predicted for record in records),
-        em=_interval(shares[:, 0], len(records)),
-        f1=_interval(by_label.mean(axis=1), len(records)),
-        f1_by_label={
-            label: _interval(by_label[:, place], len(records)) for place, label in enumerate(LABELS)
-        },
-        group_em=_interval(shares[:, 1], len(records)) if complete else None,
+        em=_interval(shares[:, 0], n),
+        f1=_interval(by_label.mean(axis=1), n),
+        f1_by_label={label: _interval(by_label[:, place], n) for place, label in enumerate(LABELS)},
+        group_em=_interval(shares[:, 1], n) if complete else None,
     )
 
 
@@ -230,6 +240,6 @@ def _f1_of_sums(sums: Floats) -> Floats:
 
 
 def _interval(values: Floats, n: int) -> Interval:
-    """The first value, between quantiles of the others."""
-    low, high = np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(values[0]), float(low), float(high), n)
+    found = interval_of(values, n, groups=n)
+    assert found is not None  # there are records
+    return found

@@ -17,7 +17,6 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from simulator.agreement import (
-    Floats,
     Measure,
     alpha_measure,
     intervals,
@@ -31,6 +30,7 @@ from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.figures import Table
+from simulator.resampling import Floats
 from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]

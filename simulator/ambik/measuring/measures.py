@@ -191,6 +191,9 @@ def _measure(
         interval = _share(
             numbers, [row.cluster for row in rows if not isinstance(row.values[name], str)], interval
         )
+    if interval is not None:
+        tasks = {row.task for row in rows if not isinstance(row.values[name], str)}
+        interval = interval._replace(n=len(tasks))
     return Measure(interval, dict(sorted(left_out.items())))
 
 

@@ -33,11 +33,13 @@ class OutcomeRow:
     Attributes:
         type: under which it is told.
         cluster: rows of one cluster are not independent: those of a pair.
+        task: what was decided; one that was played several times is one.
         values: by measure (`MEASURES`).
     """
 
     type: str
     cluster: str
+    task: str
     values: Mapping[str, Value]
 
 
@@ -85,6 +87,7 @@ def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> Outcome
     return OutcomeRow(
         outcome.decision.item.type,
         cluster_of(outcome.decision.item),
+        f"{outcome.decision.item.id} {outcome.decision.dialogue}",
         {
             "icr": _icr(outcome, intent, settings),
             "hr": float(outcome.help),

@@ -1,22 +1,19 @@
-"""Bootstrap over pairs of many means at once: one drawing of pairs, one product of matrices (spec 10.1).
+"""Bootstrap over pairs of the means of a table (spec 10.1).
 
 Both members of a pair, and all decisions of several people on it, are drawn together: they are not
-independent. A mean over drawn pairs is a ratio of two sums, so all measures of a table cost as much as one.
+independent. A mean over drawn pairs is a ratio of two sums (`simulator.resampling`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.stats import LEVEL, RESAMPLES, Interval
+from simulator.resampling import RESAMPLES, Interval, interval_of, resampled
 
 Floats = NDArray[np.float64]
-BLOCK = 1 << 23
-"""Draws that are held at once: 64 MiB of numbers."""
 
 
 def cluster_numbers(clusters: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -72,55 +69,37 @@ def means_and_macro(
     if not values.size:
         return [None] * values.shape[1], None
     top, bottom = (_by_cluster(one, clusters) for one in (np.where(counted, values, 0.0), counted * 1.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        blocks = _drawn(len(top), seed, resamples)
-        ratios = np.concatenate([(drawn @ top) / (drawn @ bottom) for drawn in blocks])
-        points = top.sum(axis=0) / bottom.sum(axis=0)
+    pairs = (bottom > 0).sum(axis=0)
     intervals = [
-        _interval(float(points[place]), ratios[:, place], int(rows[place])) if rows[place] else None
+        interval_of(
+            _ratios(top[:, [place]], bottom[:, [place]], seed, resamples)[:, 0],
+            int(rows[place]),
+            groups=int(pairs[place]),
+            bounds=None,
+        )
+        if rows[place]
+        else None
         for place in range(values.shape[1])
     ]
     if not macro or any(not rows[place] for place in macro):
         return intervals, None
     columns = list(macro)
-    average = _interval(
-        float(points[columns].mean()), ratios[:, columns].mean(axis=1), int(rows[columns].sum())
-    )
-    return intervals, average
+    together = _ratios(top[:, columns], bottom[:, columns], seed, resamples).mean(axis=1)
+    return intervals, interval_of(together, int(rows[columns].sum()), groups=len(top), bounds=None)
+
+
+def _ratios(top: Floats, bottom: Floats, seed: int, resamples: int) -> Floats:
+    """Means as they are, then in every resample; a rare type may be missing from one."""
+    drawn = resampled(np.hstack([top, bottom]), seed=seed, resamples=resamples)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.divide(*np.hsplit(drawn, 2))
+    return found
 
 
 def _by_cluster(values: Floats, clusters: NDArray[np.intp]) -> Floats:
-    sums = np.zeros((int(clusters.max()) + 1, values.shape[1]))
-    np.add.at(sums, clusters, values)
-    return sums
-
-
-def _drawn(clusters: int, seed: int, resamples: int) -> Iterable[Floats]:
-    """How often each cluster is drawn, one row a resample, in blocks that memory has room for.
-
-    The blocks together are the same however large one is.
-    """
-    at_once = max(1, BLOCK // clusters)
-    return _kept(clusters, seed, resamples) if at_once >= resamples else _blocks(clusters, seed, resamples)
-
-
-@lru_cache(maxsize=8)
-def _kept(clusters: int, seed: int, resamples: int) -> tuple[Floats, ...]:
-    return tuple(_blocks(clusters, seed, resamples))
-
-
-def _blocks(clusters: int, seed: int, resamples: int) -> Iterator[Floats]:
-    generator, at_once = np.random.default_rng(seed), max(1, BLOCK // clusters)
-    for start in range(0, resamples, at_once):
-        rows = min(at_once, resamples - start)
-        picks = generator.integers(0, clusters, size=(rows, clusters))
-        places = picks + np.arange(rows)[:, None] * clusters
-        counts = np.bincount(places.ravel(), minlength=rows * clusters)
-        yield counts.reshape(rows, clusters).astype(np.float64)
-
-
-def _interval(value: float, drawn: Floats, n: int) -> Interval:
-    finite = drawn[np.isfinite(drawn)]  # a rare type may be missing from a resample
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(finite, [tail, 1 - tail])
-    return Interval(value, float(low), float(high), n)
+    # Sums are rounded: in one order, they are the same for all orders of rows.
+    order, number = np.argsort(values, axis=0), int(clusters.max()) + 1
+    columns = [
+        np.bincount(clusters[at], column[at], number) for at, column in zip(order.T, values.T, strict=True)
+    ]
+    return np.column_stack(columns)

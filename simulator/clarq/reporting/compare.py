@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.clarq.reporting.scored import Scored
-from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, wilson
+from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, share
 from trees import Language
 
 
@@ -32,7 +32,8 @@ class Difference:
         first: in the first run, over the shared items.
         second: in the second.
         difference: second minus first, paired, with a bootstrap interval.
-        p: two-sided exact McNemar test of success; None for the other metrics.
+        p: two-sided exact McNemar test of success (repeats of an item change together); None for the other
+            metrics.
     """
 
     metric: str
@@ -48,7 +49,7 @@ class Comparison:
 
     Attributes:
         pairs: the shared items, in the order of the first run.
-        differences: S, D and L.
+        differences: S; D and L where both dialogues of a pair were played to their end.
         gained: items that only the second run succeeds on.
         lost: items that only the first run succeeds on.
     """
@@ -96,30 +97,43 @@ def _comparison(language: Language, some: Sequence[Pair]) -> Comparison:
     return Comparison(
         language=language,
         pairs=tuple(some),
-        differences=(_success(some), _mean("aqd", some), _mean("aql", some)),
+        differences=(
+            _success(some),
+            *(_mean(metric, ended) for metric in ("aqd", "aql") if (ended := _both_ended(some))),
+        ),
         gained=sum(pair.change == 1 for pair in some),
         lost=sum(pair.change == -1 for pair in some),
     )
 
 
+def _both_ended(some: Sequence[Pair]) -> list[Pair]:
+    return [pair for pair in some if pair.first.ended and pair.second.ended]
+
+
 def _success(some: Sequence[Pair]) -> Difference:
     one = [pair.first.scores.success for pair in some]
     two = [pair.second.scores.success for pair in some]
+    items = _items(some)
     return Difference(
         metric="success",
-        first=wilson(sum(one), len(one)),
-        second=wilson(sum(two), len(two)),
-        difference=paired_bootstrap(one, two),
-        p=mcnemar(one, two),
+        first=share(one, items),
+        second=share(two, items),
+        difference=paired_bootstrap(one, two, items),
+        p=mcnemar(one, two, items),
     )
 
 
 def _mean(metric: str, some: Sequence[Pair]) -> Difference:
     one = [float(getattr(pair.first.scores, metric)) for pair in some]
     two = [float(getattr(pair.second.scores, metric)) for pair in some]
+    items = _items(some)
     return Difference(
         metric=metric,
-        first=bootstrap_mean(one),
-        second=bootstrap_mean(two),
-        difference=paired_bootstrap(one, two),
+        first=bootstrap_mean(one, items, bounds=None),
+        second=bootstrap_mean(two, items, bounds=None),
+        difference=paired_bootstrap(one, two, items, bounds=None),
     )
+
+
+def _items(some: Sequence[Pair]) -> list[str]:
+    return [pair.first.episode.item_hash for pair in some]

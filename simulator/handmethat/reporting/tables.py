@@ -11,7 +11,7 @@ from simulator.handmethat.reporting.scored import Scored
 from simulator.handmethat.score import EpisodeScores
 from simulator.handmethat.task import LEVELS
 from simulator.handmethat.views import Mode, Protocol
-from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, wilson
+from simulator.stats import Interval, bootstrap_mean, paired_bootstrap, share
 
 PERSON = "person"
 
@@ -46,7 +46,7 @@ class Cell:
 
     Attributes:
         score: mean of the paper's score, with a bootstrap interval.
-        success: with Wilson's interval.
+        success: with Wilson's interval; of items played several times, a bootstrap interval over items.
         moves: mean moves of the successes, with a bootstrap interval; None without any.
         raw_sum: mean of the running sum of rewards.
     """
@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def n(self) -> int:
-        """Episodes."""
+        """Items; repeats of one count once."""
         return self.success.n
 
 
@@ -140,26 +140,33 @@ def gain_rows(scored: Iterable[Scored]) -> tuple[Gain, ...]:
     """What each further question allowed brings, paired over the items (and repeats) that both were given."""
     rows = []
     for (robot, mode), level, some in _by_level(scored):
-        played: dict[int, dict[Hashable, EpisodeScores]] = {}
+        played: dict[int, dict[tuple[Hashable, ...], EpisodeScores]] = {}
         for one in some:
             if one.allowed is not None:
                 key = (one.item, one.episode.language, one.episode.repeat, one.episode.seats.get("human"))
                 played.setdefault(one.allowed, {})[key] = one.scores
         for fewer, more in pairwise(sorted(played)):
-            pairs = [(played[fewer][key], played[more][key]) for key in played[fewer] if key in played[more]]
+            both = [key for key in played[fewer] if key in played[more]]
+            pairs = [(played[fewer][key], played[more][key]) for key in both]
             if pairs:
-                rows.append(_gain(robot, mode, level, fewer, more, pairs))
+                items = [key[0] for key in both]
+                rows.append(_gain(robot, mode, level, fewer, more, pairs, items))
     return tuple(rows)
 
 
 def cell(scored: Sequence[Scored]) -> Cell:
     """Summarise episodes, at least one."""
-    scores = [one.scores for one in scored]
-    moves = [one.moves_of_success for one in scores if one.moves_of_success is not None]
+    scores, items = [one.scores for one in scored], [one.episode.item_hash for one in scored]
+    moved = [
+        (score.moves_of_success, item)
+        for score, item in zip(scores, items, strict=True)
+        if score.moves_of_success is not None
+    ]
+    moves, movers = [count for count, _ in moved], [item for _, item in moved]
     return Cell(
-        score=bootstrap_mean([one.score for one in scores]),
-        success=wilson(sum(one.success for one in scores), len(scores)),
-        moves=bootstrap_mean(moves) if moves else None,
+        score=bootstrap_mean([one.score for one in scores], items, bounds=None),
+        success=share([one.success for one in scores], items),
+        moves=bootstrap_mean(moves, movers, bounds=None) if moved else None,
         raw_sum=sum(one.raw_sum for one in scores) / len(scores),
     )
 
@@ -190,12 +197,13 @@ def _gain(
     fewer: int,
     more: int,
     pairs: Sequence[tuple[EpisodeScores, EpisodeScores]],
+    items: Sequence[Hashable],
 ) -> Gain:
     steps = more - fewer
 
     def per_question(value: Callable[[EpisodeScores], float]) -> Interval:
         first, second = ([value(pair[i]) / steps for pair in pairs] for i in (0, 1))
-        return paired_bootstrap(first, second)
+        return paired_bootstrap(first, second, items)
 
     return Gain(
         robot=robot,

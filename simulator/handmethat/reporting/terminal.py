@@ -25,7 +25,14 @@ _TITLE: Final = "score (success %, moves of successes) by level; * full observab
 
 def print_report(console: Console, report: Report, usage: Sequence[ModelUsage] = ()) -> None:
     """Statuses, the table by level, success and score by questions, gains per question, cost."""
-    print_endings(console, report.runs, report.statuses, report.failures)
+    print_endings(
+        console,
+        report.runs,
+        report.statuses,
+        report.failures,
+        aborted=report.aborted,
+        excluded=report.exclude_aborted,
+    )
     for run, of in report.items.items():
         tell_makeup(console, of, report.samples.get(run, {}), f"{run}: " if len(report.runs) > 1 else "")
     if report.rows:
@@ -82,6 +89,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "failures": report.failures,
         "items": {run: _makeup_json(of) for run, of in report.items.items()},
         "samples": report.samples,
+        "aborted": report.aborted,
+        "exclude_aborted": report.exclude_aborted,
     }
 
 

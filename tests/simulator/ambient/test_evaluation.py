@@ -16,6 +16,7 @@ from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import LABELS, Label, Side
 from simulator.ambient.records import CrowdRecord, GenerationRecord
 from simulator.errors import InputError
+from simulator.stats import wilson
 
 E: Label = "entailment"
 N: Label = "neutral"
@@ -88,6 +89,19 @@ def test_what_is_missing_is_told() -> None:
     assert len(evaluation_items({"a": written(THREE, 1)}, {}, seed=0)) == 1
 
 
+def test_an_example_without_its_distractor_is_left_out_for_all_models_and_another_is_drawn(caplog) -> None:
+    results = {"a": written(TWO, 1, 2, 3), "b": written(THREE, 1, 2, 3)}
+    first = evaluation_items(results, DISTRACTORS, seed=0, items=1)[0].example_id
+    known = DISTRACTORS | {(first, "premise"): "First."}
+    made = evaluation_items(results, known, seed=0, items=2)
+    assert {one.example_id for one in made} == {"1", "2", "3"} - {first}
+    assert len(made) == 4
+    assert (
+        f"1 examples left out: no distractor for the ambiguous sentence of examples {first}, or"
+        in caplog.text
+    )
+
+
 def test_where_distractors_and_rewrites_come_from() -> None:
     example = Example(
         id="1",
@@ -156,7 +170,7 @@ def test_share_of_correct_rows_model_by_model() -> None:
     assert mine.correct.value == pytest.approx(2 / 5)
     assert mine.correct.n == 5
     assert (mine.rows, mine.few, mine.without_votes, mine.workers) == (6, 2, 1, {0: 1, 3: 5})
-    assert found["other"].correct == (1, 1, 1, 1)
+    assert found["other"].correct == pytest.approx(wilson(1, 1))
     strict = evaluation_measures([GOOD, TIED, ALONE], "strict")["m"].correct
     assert strict is not None
     assert strict.value == pytest.approx(1 / 3)

@@ -20,6 +20,7 @@ from simulator.ambient.true_false import (
     true_false_measures,
     true_false_prompt,
 )
+from simulator.stats import wilson
 
 
 def four(
@@ -119,7 +120,9 @@ def test_pairs_of_rewrites_that_cannot_both_be_the_only_reading() -> None:
     assert inconsistent_pairs(second_only, "reference") == (0, 1)
     three = [*both, *four("c", only)]
     assert inconsistent_pairs(three) == (3, 3)
-    assert true_false_measures(three).inconsistent == (1, 1, 1, 3)
+    found = true_false_measures(three).inconsistent
+    assert (found.value, found.high, found.n) == (1, 1, 3)
+    assert found.low == pytest.approx(wilson(1, 1).low)  # one sentence
 
 
 def test_sentences_are_told_apart_by_side_and_example() -> None:

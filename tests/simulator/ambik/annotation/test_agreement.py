@@ -17,7 +17,7 @@ from simulator.ambik.annotation.agreement import (
 )
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
-from simulator.stats import cohen_kappa
+from simulator.stats import cohen_kappa, wilson
 
 
 def said(form: PairForm, annotator: str, draft: str, **changes: Any) -> PairForm:
@@ -32,9 +32,11 @@ def deleted(annotator: str, draft: str) -> PairForm:
 
 def test_the_same_forms_agree_in_everything(form: PairForm) -> None:
     found = pair_agreement([said(form, who, draft) for draft in "xyz" for who in ("ann", "bob")])
-    assert {name: one and one[:] for name, one in found.fields.items()} == dict.fromkeys(FIELDS, (1, 1, 1, 3))
-    assert found.whole is not None and found.whole == (1, 1, 1, 3)
-    assert found.kept == (1, 1, 1, 3)
+    assert {name: one and (one.value, one.low, one.high, one.n) for name, one in found.fields.items()} == (
+        dict.fromkeys(FIELDS, (1, pytest.approx(wilson(3, 3).low), 1, 3))
+    )
+    assert found.whole == pytest.approx(wilson(3, 3))
+    assert found.kept == pytest.approx(wilson(3, 3))
     # One category alone: there is no chance to correct for.
     assert (found.type_kappa, found.kept_kappa, found.shortlist_alpha) == (None, None, None)
 
@@ -155,5 +157,5 @@ def test_the_table_names_the_kappa_and_counts_drafts(form: PairForm) -> None:
     table = agreement_table(pair_agreement([said(form, who, draft) for draft in "xy" for who in "ab"]))
     rows = {str(name): (value, n) for name, value, n in table.rows}
     assert len(rows) == len(FIELDS) + 5
-    assert rows["answer: share equal"] == ((1, 1, 1, 2), 2)
+    assert rows["answer: share equal"] == (pytest.approx(wilson(2, 2)), 2)
     assert rows["type: Cohen's kappa"] == (None, 0)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik import statistics as statistics_module
 from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.intents import parse_intent
@@ -142,11 +141,19 @@ def test_balance_of_the_published_calibration_rows(published: Path, checks: Chec
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
 
 
-def test_many_values_are_resampled_by_their_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [" ".join("w" * (1 + place % 7)) for place in range(3000)]
-    one = texts(given).words
-    monkeypatch.setattr(statistics_module, "MANY", 100)
-    other = texts(given).words
-    assert one is not None and other is not None
-    assert (one.value, one.n) == (pytest.approx(other.value), other.n)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.02)
+def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv) -> None:
+    path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
+    loaded = read_pairs(path)
+    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    assert found.ambiguous.words is not None and found.clear.words is not None
+    assert (found.ambiguous.words.value, found.clear.words.value) == (4, 5)
+    assert (found.ambiguous.total, found.clear.total) == (3, 4)
+
+
+def test_words_of_the_published_pairs(published: Path) -> None:
+    loaded = read_pairs(published)
+    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    assert found.clear.words is not None and found.ambiguous.words is not None
+    # Counted once more straight from the cells: outer blanks make parts, too.
+    assert round(found.clear.words.value, 3) == 35.708
+    assert round(found.ambiguous.words.value, 3) == 27.118

@@ -51,19 +51,6 @@ def table(made: Callable[..., Outcome], make_pair: MakePair) -> list[Outcome]:
     ]
 
 
-@pytest.mark.parametrize("block", [1, 7, 60, 1000])
-def test_intervals_do_not_depend_on_how_many_draws_are_held_at_once(
-    monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    values = np.random.default_rng(3).random((40, 2))
-    clusters = resampling.cluster_numbers([place // 2 for place in range(40)])
-    whole = resampling.means(values, clusters, resamples=50)
-    monkeypatch.setattr(resampling, "BLOCK", block)
-    resampling._kept.cache_clear()
-    for one, other in zip(whole, resampling.means(values, clusters, resamples=50), strict=True):
-        assert one is not None and other == pytest.approx(one)
-
-
 def test_the_published_code_reads_a_shortlist_as_it_is_written(
     made: Callable[..., Outcome], make_pair: MakePair
 ) -> None:

@@ -8,7 +8,7 @@ from logs.rows import Judgment
 from simulator.clarq.reporting.report import report
 from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.score import JUDGE
-from simulator.stats import bootstrap_mean, wilson
+from simulator.stats import bootstrap_mean, share, wilson
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")
 
@@ -30,17 +30,19 @@ def filled(put, log, reader, lamp, lamp_zh):
 def test_one_row_per_language_in_order(filled):
     english, chinese = report(filled, "run").by_language
     assert (english.label, chinese.label) == ("en", "zh")
-    assert english.success == wilson(2, 3)
+    # Two plays of one English task and one of another: two items.
+    assert english.success == share([True, True, False], ["lamp", "lamp", "other"])
+    assert (english.success.value, english.success.n) == (pytest.approx(2 / 3), 2)
     assert chinese.success == wilson(0, 1)
-    assert english.aqd == bootstrap_mean([0, 1, -3])
-    assert english.aql == bootstrap_mean([1.0, 1.0, 1.0])
+    assert english.aqd == bootstrap_mean([0, 1, -3], ["lamp", "lamp", "other"])
+    assert english.aql == (1, 1, 1, 2)
     assert chinese.aql.value == len("And then?")
     assert (english.needs_judge, chinese.needs_judge) == (1, 0)
 
 
 def test_one_row_per_type_and_language(filled):
     rows = report(filled, "run").by_type
-    assert [(row.label.split(".")[0], row.success.n) for row in rows] == [("1", 2), ("2", 1), ("1", 1)]
+    assert [(row.label.split(".")[0], row.success.n) for row in rows] == [("1", 1), ("2", 1), ("1", 1)]
     assert rows[0].label != rows[2].label
 
 
@@ -58,7 +60,7 @@ def test_who_has_withdrawn_does_not_count_and_is_told(put, log, log_path, reader
     erase_participant(log_path, "gone")
     found = report(reader, "run")
     (row,) = found.by_language
-    assert (row.success, row.aql) == (wilson(2, 2), bootstrap_mean([1.0, 1.0]))
+    assert (row.success, row.aql) == (share([True] * 2, ["lamp"] * 2), (1, 1, 1, 1))
     assert (found.statuses, found.unscored) == ({"completed": 2, "erased": 2}, 2)
     assert [one.episode.id for one in score_run(reader, "run") if one.episode.participant_id] == [stays]
 
