@@ -354,16 +354,16 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     train, test = (load_tasks(given.data, levels=[given.level], split=part) for part in ("train", "test"))
-    curves = {}
+    seen = {"full": "fully", "partial": "partially"}[given.mode]
+    title = f"HandMeThat level {given.level}, {seen} observable: {len(test)} episodes not learnt from"
+    curves: dict[str, Sequence[tuple[int, int]]] = {}
     for name in given.learner.split(","):
         begun = time.process_time()
         curve = Curve(test, given.mode, max(1, given.steps // given.points))
         make_learner(name, train, given.mode, given.seed).learn(given.steps, callback=curve)
         print(f"{name}: {time.process_time() - begun:.0f} s of CPU")
         curves[name] = curve.points
-    seen = {"full": "fully", "partial": "partially"}[given.mode]
-    title = f"HandMeThat level {given.level}, {seen} observable: {len(test)} episodes not learnt from"
-    draw(curves, len(test), given.out, title)
+        draw(curves, len(test), given.out, title)
 
 
 if __name__ == "__main__":
