@@ -41,6 +41,7 @@ GROUPS: Final = {
     "train": _group("Train robots, and what ships with coefficients."),
     "generate": _group("Make episodes of a benchmark."),
     "stats": _group("Statistics of a benchmark's episodes."),
+    "pack": _group("Put a benchmark's episodes into one file."),
 }
 
 # Where each command is, and the first line of its help, so that a list of commands imports none of them.
@@ -153,6 +154,10 @@ COMMANDS: Final = {
     "train ambient-nli": (
         "simulator.ambient.train_nli_command:train_ambient_nli",
         "Train multilabel inference over several seeds and print the row of Table 5.",
+    ),
+    "pack handmethat": (
+        "simulator.handmethat.pack_command:pack_handmethat",
+        "Put episodes into one file from which each is read at once: for training in environments.",
     ),
     "generate handmethat": (
         "simulator.handmethat.generate_command:generate_command",

@@ -57,7 +57,7 @@ class CommandScorer(BaseFeaturesExtractor):
     """A score for every command, and next to it what the state is worth.
 
     A thing fits if nothing that was said speaks against it. A command is told by its verb, whether its things
-    fit, whether something that fits lies at or in them, and what the robot holds.
+    fit or are the human, whether something that fits lies at or in them, and what the robot holds.
     """
 
     def __init__(self, observation_space: spaces.Dict, width: int = 64) -> None:
@@ -70,7 +70,7 @@ class CommandScorer(BaseFeaturesExtractor):
         self.register_buffer("classes", torch.tensor([0, *(classes[kind.cls] for kind in kinds)]))
         self.register_buffer("subclasses", torch.tensor([0, *(subclasses[kind.subclass] for kind in kinds)]))
         context = len(QUESTS) + 4
-        told = len(COMMAND_VERBS) + 1 + 6 + context
+        told = len(COMMAND_VERBS) + 1 + 7 + context
         self.score = nn.Sequential(
             nn.Linear(told, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
         )
@@ -94,6 +94,7 @@ class CommandScorer(BaseFeaturesExtractor):
                 nn.functional.one_hot(verb, len(COMMAND_VERBS) + 1).float(),
                 torch.stack(
                     [
+                        (first == MOST_ENTITIES + 1).float(),
                         things.gather(1, first),
                         filled.gather(1, first),
                         filled.gather(1, second),
@@ -346,23 +347,23 @@ def main() -> None:
     parser.add_argument("--learner", default="MaskablePPO,DQN", help="MaskablePPO, DQN or both")
     parser.add_argument("--level", type=int, default=1)
     parser.add_argument("--mode", default="full", choices=("full", "partial"))
-    parser.add_argument("--steps", type=int, default=30_000)
-    parser.add_argument("--points", type=int, default=10, help="how often the policy is tested")
+    parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--points", type=int, default=8, help="how often the policy is tested")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("handmethat_rl.png"))
     given = parser.parse_args()
     torch.set_num_threads(1)
     train, test = (load_tasks(given.data, levels=[given.level], split=part) for part in ("train", "test"))
-    curves = {}
+    seen = {"full": "fully", "partial": "partially"}[given.mode]
+    title = f"HandMeThat level {given.level}, {seen} observable: {len(test)} episodes not learnt from"
+    curves: dict[str, Sequence[tuple[int, int]]] = {}
     for name in given.learner.split(","):
         begun = time.process_time()
         curve = Curve(test, given.mode, max(1, given.steps // given.points))
         make_learner(name, train, given.mode, given.seed).learn(given.steps, callback=curve)
         print(f"{name}: {time.process_time() - begun:.0f} s of CPU")
         curves[name] = curve.points
-    seen = {"full": "fully", "partial": "partially"}[given.mode]
-    title = f"HandMeThat level {given.level}, {seen} observable: {len(test)} episodes not learnt from"
-    draw(curves, len(test), given.out, title)
+        draw(curves, len(test), given.out, title)
 
 
 if __name__ == "__main__":
