@@ -46,6 +46,7 @@ _JOINED: Final = re.compile(
 )
 # Words between a description and the identifier that it goes with, at most.
 _NEAR: Final = 5
+_CHOICE: Final = rf"(?:(?:{_QUALITIES})\s+(?:or\s+(?:the\s+|a\s+)?)?)*"
 _OR: Final = re.compile(r"\bor\b|还是|或|,|、")
 
 
@@ -231,7 +232,8 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
     role = "destination" if putting else "place"
     taken = [False] * (len(words) + 1)
-    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b", words):
+    zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
+    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
         # "Should I clean it" asks what to do, not whether it is clean.
         taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
     named: list[tuple[int, int, str, Any]] = []
@@ -293,7 +295,11 @@ def _with_place(
         if int(last.value) & bits and bits.bit_count() == 1:
             return [*found[:-1], (where, last._replace(value=bits))]  # its identifier in brackets
     kept = [one for one in found if not before <= one[0] < start or one[1].key == place.key]
-    return [*kept, (start, place._replace(value=_which(world, bits, words[before:start])))]
+    # "In the blue or the red box" names two places.
+    choices = re.split(r"\bor\b|还是|或者?", words[before:start])
+    wanted = [_which(world, bits, choice) for choice in choices]
+    named = [one for one in dict.fromkeys(wanted) if one != bits] if len(choices) > 1 else wanted
+    return [*kept, *((start, place._replace(value=one)) for one in named or [bits])]
 
 
 def _describes(world: World, mention: Mention, bits: BitSet, between: str) -> bool:
@@ -345,7 +351,7 @@ def _before(words: str, start: int, end: int) -> int | None:
     """Where the words begin that make the thing at `start` a place; None if it is none."""
     rows = word_table()
     english = re.search(
-        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?(?:(?:{_QUALITIES})\s+)*$",
+        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?{_CHOICE}$",
         words[:start],
         re.ASCII,
     )
@@ -355,7 +361,7 @@ def _before(words: str, start: int, end: int) -> int | None:
     if chinese:
         return chinese.start()
     behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", words[end:])
-    qualities = re.search(rf"(?:{rows['qualities_zh']})*$", words[:start])
+    qualities = re.search(rf"(?:{rows['qualities_zh']}|还是|或者?)*$", words[:start])
     return qualities.start() if behind and qualities else None
 
 
