@@ -38,6 +38,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_local.py
 	$(BIN)/python tests/benchmarks/bench_ambient.py
 	$(BIN)/python tests/benchmarks/bench_ambik.py
+	$(BIN)/python tests/benchmarks/bench_ambik_questions.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

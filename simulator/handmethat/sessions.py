@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
@@ -82,11 +82,13 @@ class HandMeThatSessions(Sessions):
         *,
         data: str = "builtin",
         env: Mapping[str, str] = os.environ,
+        opponents: Sequence[str] | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(ROOM, log, reader, models)
         self._data = data
         self._env = env
+        self._models = opponents
         self._seed = seed
         self._loaded: dict[str, Task] | None = None
 
@@ -109,7 +111,7 @@ class HandMeThatSessions(Sessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
         offline = (GIVER,) if seat == ROBOT else (*_ROBOTS, *_OTHER_ROBOTS)
-        return menu(offline, self._env)
+        return menu(offline, self._env, self._models)
 
     async def start(
         self,
