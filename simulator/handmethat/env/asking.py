@@ -46,6 +46,9 @@ _JOINED: Final = re.compile(
 )
 # Words between a description and the identifier that it goes with, at most.
 _NEAR: Final = 5
+# Characters within which words belong together.
+_FAR: Final = 80
+_CHOICE: Final = rf"(?:(?:{_QUALITIES})\s+(?:or\s+(?:the\s+|a\s+)?)?)*"
 _OR: Final = re.compile(r"\bor\b|还是|或|,|、")
 
 
@@ -231,7 +234,8 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
     role = "destination" if putting else "place"
     taken = [False] * (len(words) + 1)
-    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b", words):
+    zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
+    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
         # "Should I clean it" asks what to do, not whether it is clean.
         taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
     named: list[tuple[int, int, str, Any]] = []
@@ -254,7 +258,11 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
             placed = end
         elif key == "object":
             # Words in front of an identifier, or before its brackets, describe what it names.
-            found = [one for one in found if not _describes(world, one[1], bits, words[one[0] : start])]
+            found = [
+                one
+                for one in found
+                if start - one[0] > _FAR or not _describes(world, one[1], bits, words[one[0] : start])
+            ]
             found.append((start, Mention("object", bits)))
         else:
             found.append((start, Mention("kind", value)))
@@ -293,7 +301,11 @@ def _with_place(
         if int(last.value) & bits and bits.bit_count() == 1:
             return [*found[:-1], (where, last._replace(value=bits))]  # its identifier in brackets
     kept = [one for one in found if not before <= one[0] < start or one[1].key == place.key]
-    return [*kept, (start, place._replace(value=_which(world, bits, words[before:start])))]
+    # "In the blue or the red box" names two places.
+    choices = re.split(r"\bor\b|还是|或者?", words[before:start])
+    wanted = [_which(world, bits, choice) for choice in choices]
+    named = [one for one in dict.fromkeys(wanted) if one != bits] if len(choices) > 1 else wanted
+    return [*kept, *((start, place._replace(value=one)) for one in named or [bits])]
 
 
 def _describes(world: World, mention: Mention, bits: BitSet, between: str) -> bool:
@@ -343,20 +355,21 @@ def _named(world: World, key: str, value: str) -> BitSet:
 
 def _before(words: str, start: int, end: int) -> int | None:
     """Where the words begin that make the thing at `start` a place; None if it is none."""
-    rows = word_table()
+    rows, far = word_table(), max(0, start - _FAR)
+    front = words[far:start]
     english = re.search(
-        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?(?:(?:{_QUALITIES})\s+)*$",
-        words[:start],
+        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?{_CHOICE}$",
+        front,
         re.ASCII,
     )
     if english:
-        return english.start()
-    chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", words[:start])
+        return far + english.start()
+    chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", front)
     if chinese:
-        return chinese.start()
+        return far + chinese.start()
     behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", words[end:])
-    qualities = re.search(rf"(?:{rows['qualities_zh']})*$", words[:start])
-    return qualities.start() if behind and qualities else None
+    qualities = re.search(rf"(?:{rows['qualities_zh']}|还是|或者?)*$", front)
+    return far + qualities.start() if behind and qualities else None
 
 
 def _which(world: World, containers: BitSet, words: str) -> BitSet:

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.players.belief import believe, candidates
+from simulator.handmethat.players.listening import guards, hear
+from simulator.handmethat.world import bit_set
+
 BENCH = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_giver.py"))
 
 
@@ -39,3 +44,17 @@ def test_a_yes_or_a_no_tells_nothing_more(rows) -> None:
         if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.told
     ]
     assert not told
+
+
+def test_answers_stand_and_mislead_no_robot(rows) -> None:
+    """What the expert says may be said, and who believes it still thinks the target possible."""
+    tasks = {task.id: task for task in builtin_tasks()}
+    wrong = []
+    for row in rows:
+        task = tasks[row.episode]
+        heard = hear(task, row.text, row.language, ())
+        belief = believe(task, [(f"question: {row.text}", heard.answer.text)])
+        meant = bit_set(one for one, _ in task.in_meaning)
+        if guards(task, heard, heard.answer.text) or not candidates(task.world, task.current, belief) & meant:
+            wrong.append((row.text, heard.answer.text))
+    assert not wrong

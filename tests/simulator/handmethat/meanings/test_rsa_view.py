@@ -66,7 +66,7 @@ def test_published_episodes_have_the_profile_of_the_program_that_made_them() -> 
     for task in builtin_tasks():
         name = f"task-{task.meaning.quest}-{task.goal_index}-0-{task.level}"
         official = replace(task, id=name, profile="official")
-        if profile_of(official).name != task.profile:
+        if profile_of(official).name != task.profile.split(",")[0]:
             wrong.append(task.id)
         assert profile_of(replace(official, id="level3_task481_bring_me_goal59")).name == "v1"
         assert profile_of(replace(official, id="task-bring_me-32-0-0")).name == "v1"
