@@ -16,7 +16,7 @@ from logs import LogError
 from personas.errors import TemplateError
 from simulator.deferred import deferred, later
 from simulator.errors import AskbackError
-from simulator.registry import CHECKERS, CHECKS, REGISTER, ROOMS, StudyRoom
+from simulator.registry import CHECKERS, CHECKS, OPPOSITE, REGISTER, ROOMS, StudyRoom
 from simulator.runner.scoring import score_app
 from trees.faults import TaskError
 
@@ -221,6 +221,9 @@ for _name in ("ambibench", "ambient", "ambik"):
     _assignment = f"simulator.{_name}.assignment"
     ROOMS[_name] = StudyRoom(later(f"{_assignment}:builtin_studies"), later(f"{_assignment}:cells"))
     CHECKS[_name] = later(f"{_assignment}:check_study")
+
+
+OPPOSITE["ambik"] = later("simulator.ambik.assignment:needs_opposite")
 
 
 def main() -> None:

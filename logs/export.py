@@ -61,19 +61,42 @@ _CHOSEN = {
 }
 
 
+# Those who have withdrawn and wait to be erased are not taken home any more.
+_OUT = "SELECT value FROM json_each(:out)"
+_EPISODES_OUT = f"SELECT id FROM episodes WHERE participant_id IN ({_OUT})"
+_OF_EPISODES_LEFT = f"(episode_id IS NULL OR episode_id NOT IN ({_EPISODES_OUT}))"
+_OF_PEOPLE_LEFT = f"(participant_id IS NULL OR participant_id NOT IN ({_OUT}))"
+_LEFT = {
+    "participants": f"id NOT IN ({_OUT})",
+    "identities": _OF_PEOPLE_LEFT,
+    "episodes": _OF_PEOPLE_LEFT,
+    "turns": _OF_EPISODES_LEFT,
+    "model_calls": _OF_EPISODES_LEFT,
+    "endings": _OF_EPISODES_LEFT,
+    "judgments": f"{_OF_EPISODES_LEFT} AND annotator NOT IN ({_OUT})",
+    "scores": _OF_EPISODES_LEFT,
+    "assignments": _OF_PEOPLE_LEFT,
+    "events": f"{_OF_EPISODES_LEFT} AND {_OF_PEOPLE_LEFT}",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is exported: one moment of the log, and the runs wanted (None for all)."""
+    """What is exported: one moment of the log, the runs wanted (None for all), and who is left out."""
 
     connection: sqlite3.Connection
     runs: tuple[str, ...] | None
+    out: tuple[str, ...]
 
     def where(self, table: Table) -> str:
-        return "" if self.runs is None else f"WHERE {_CHOSEN[table.name]}"
+        chosen = [] if self.runs is None else [f"({_CHOSEN[table.name]})"]
+        left = [_LEFT[table.name]] if self.out and table.name in _LEFT else []
+        return f"WHERE {' AND '.join((*chosen, *left))}" if chosen or left else ""
 
     def query(self, what: str, table: Table) -> sqlite3.Cursor:
-        runs = {"runs": json.dumps(self.runs)} if self.runs is not None else {}
-        return self.connection.execute(f"SELECT {what} FROM {table.name} {self.where(table)}", runs)
+        statement = f"SELECT {what} FROM {table.name} {self.where(table)}"
+        named = {"runs": json.dumps(self.runs), "out": json.dumps(self.out)}
+        return self.connection.execute(statement, named)
 
     def count(self, table: Table) -> int:
         return int(self.query("count(*)", table).fetchone()[0])
@@ -120,8 +143,9 @@ def export_log(
         reader.run(run)
     left_out = ({Identity} if not identities else set()) | ({Assignment} if nest else set())
     tables = [table for table in TABLES.values() if table.row not in left_out]
+    out = tuple(sorted(reader.withdrawals()))
     with _moment(reader) as connection:
-        source = _Source(connection, None if runs is None else tuple(runs))
+        source = _Source(connection, None if runs is None else tuple(runs), out)
         counter = _Counter(sum(source.count(table) for table in tables), progress)
         with _arriving(folder) as drafts:
             if nest:
@@ -130,7 +154,7 @@ def export_log(
             else:
                 for table in tables:
                     _write_table(source, table, drafts, format, excel, counter)
-            about = _about(reader.path, source.runs, nest, identities)
+            about = _about(source, reader.path, nest, identities)
             markdown = codebook_markdown(tables, about=about, guarded=format == "csv")
             (drafts / "codebook.md").write_text(markdown, encoding="utf-8")
             (drafts / "codebook.csv").write_text(codebook_csv(tables), encoding="utf-8", newline="")
@@ -226,9 +250,11 @@ def _write_nested(source: _Source, drafts: Path, identities: bool, counter: _Cou
             counter.count(rows)
 
 
-def _about(log: Path, runs: Sequence[str] | None, nest: bool, identities: bool) -> list[str]:
-    what = "everything" if runs is None else f"the runs {', '.join(runs)}"
+def _about(source: _Source, log: Path, nest: bool, identities: bool) -> list[str]:
+    what = "everything" if source.runs is None else f"the runs {', '.join(source.runs)}"
     about = [f"Exported from `{log.name}` at {now()}: {what}."]
+    if source.out:
+        about.append(f"Left out, since they have withdrawn: {len(source.out)} participants.")
     if nest:
         about.append(
             "Each line of `episodes.jsonl` is an episode with its `item`, `participant`, `ending`, `turns` "

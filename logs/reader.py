@@ -17,6 +17,8 @@ from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
 from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
 from logs.rows import (
+    RESTORED,
+    WITHDREW,
     Assignment,
     Ending,
     Episode,
@@ -275,8 +277,25 @@ class LogReader:
     # People
 
     def erased_participants(self) -> frozenset[str]:
-        """Those whose data have been erased: what is left of their turns is no answer."""
-        return frozenset(one.id for one in self.participants() if one.details.get("erased"))
+        """Return those whose data have been erased, or will be since they have withdrawn.
+
+        What is left of their turns is no answer, so they count nowhere.
+        """
+        erased = (one.id for one in self.participants() if one.details.get("erased"))
+        return frozenset((*erased, *self.withdrawals()))
+
+    def withdrawals(self) -> dict[str, Event]:
+        """Return the event of each person who has withdrawn and is not erased yet, by pseudonym."""
+        kinds = ", ".join(f"'{kind}'" for kind in (WITHDREW, RESTORED))
+        newest: dict[str, Event] = {}
+        for event in self._query(Event, f"FROM events WHERE kind IN ({kinds}) ORDER BY seq"):
+            newest[event.participant_id or ""] = event
+        # Erasing empties the details.
+        return {
+            who: event
+            for who, event in newest.items()
+            if event.kind == WITHDREW and "erase_at" in event.details
+        }
 
     def participants(self) -> list[Participant]:
         """All participants, oldest first."""
@@ -323,6 +342,12 @@ class LogReader:
             counts = dict(
                 connection.execute("SELECT status, episodes FROM run_progress WHERE run_id = ?", [run_id])
             )
+        if gone := self.erased_participants():
+            endings = self.endings(run_id)
+            left = [one.id for one in self.episodes(run_id, latest=True) if one.participant_id in gone]
+            for status in (endings[id].status if id in endings else "running" for id in left):
+                counts[status] -= 1
+            counts["erased"] = len(left)
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:

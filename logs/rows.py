@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Json = dict[str, Any]
 Status = Literal["completed", "truncated", "aborted", "failed"]
@@ -272,6 +272,13 @@ class Assignment:
     state: str
     details: Json = field(default_factory=dict)
     created_at: str = field(default_factory=now)
+
+
+WITHDREW: Final = "participant.withdrew"
+"""Kind of the event of somebody who withdrew; ``erase_at`` in its details says when they are erased."""
+
+RESTORED: Final = "participant.restored"
+"""Kind of the event that takes a withdrawal back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,10 +26,27 @@ from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.home import home
-from simulator.models import ModelOptions
+from simulator.home import home, require_writable
+from simulator.models import ModelOptions, Needs
+from simulator.models.load import bare_name
 from simulator.registry import ROOMS
 from simulator.runner.build import Models
+from simulator.runner.command import model_options
+from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.studies.opposite import joined, missing_models, needs_opposite
+from simulator.studies.withdrawal import erase_regularly
+from ui.hosts import Access
+from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where the server listens, and to whom."""
+
+    host: str
+    port: int
+    access: Access
+    starts: Starts
 
 
 def app_command(
@@ -39,19 +60,64 @@ def app_command(
         list[Path] | None,
         typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
     ] = None,
+    base_url: BaseUrlOption = None,
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="a model that people may choose as their opposite, such as openai/llama or "
+            "openai/llama@http://host:8000/v1 (several: give it again)"
+        ),
+    ] = None,
+    timeout: TimeoutOption = None,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(help="a name that people reach this server by (several: give it again)"),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="address or network of a proxy whose X-Forwarded headers count (several: again)"),
+    ] = None,
+    starts_per_minute: Annotated[
+        int, typer.Option(min=0, help="episodes that one address may begin per minute; 0: no limit")
+    ] = STARTS_PER_MINUTE,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
+    access = Access.checked(host, host_name or (), proxy or ())
     _refuse_busy(host, port)
+    require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
-        dialogues = ClarqSessions(writer, reader, models)
-        household = HandMeThatSessions(writer, reader, models, data=handmethat)
+        options = replace(
+            model_options(path, base_url=base_url, timeout=timeout), recordings=None, recorder=writer.put
+        )
+        models = Models(options=options)
         held = held_studies(study)
+        _require_models(opponent or (), [each for some in held.values() for each in some], options)
+        # Whoever has a server of their own is not offered other people's models there.
+        chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
+        dialogues = ClarqSessions(writer, reader, models, opponents=chosen)
+        household = HandMeThatSessions(writer, reader, models, data=handmethat, opponents=chosen)
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
-        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
-        _serve(dialogues, household, letters, readings, kitchen, writer, reader, host, port)
+        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
+        ended = threading.Event()
+        threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
+        address = Listening(host, port, access, Starts(starts_per_minute))
+        try:
+            _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
+        finally:
+            ended.set()
+
+
+def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], options: ModelOptions) -> None:
+    """Make sure that every model that people may meet is there, before anybody meets it.
+
+    Raises:
+        InputError: if one does not answer; says who, and why.
+    """
+    needs = joined([dict.fromkeys(opponents, Needs()), *map(needs_opposite, held)])
+    for name, error in missing_models(needs, options).items():
+        raise InputError(f"{bare_name(name)} cannot sit opposite people: {error}") from error
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
@@ -79,8 +145,7 @@ def _serve(
     kitchen: AmbikSessions,
     writer: LogWriter,
     reader: LogReader,
-    host: str,
-    port: int,
+    at: Listening,
 ) -> None:
     # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
     import uvicorn
@@ -88,18 +153,38 @@ def _serve(
     from ui.research import research_mount
     from ui.server import create_server
 
-    research = research_mount(writer, reader, home=home())
+    link = f"http://{at.host}:{at.port}"
+
+    def announce(token: str) -> None:
+        # Printed as it is: a link that a console breaks over two lines cannot be clicked.
+        print(f"For researchers, one browser: {link}/research?token={token}", flush=True)
+
+    Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
+    research = research_mount(writer, reader, home=home(), announce=announce)
     server = create_server(
         dialogues,
         home=home(),
+        log=writer.path,
         household=household,
         ambibench=letters,
         ambient=readings,
         ambik=kitchen,
         mounts=[research],
+        access=at.access,
+        starts=at.starts,
     )
-    Console().print(f"Askback is at [bold]http://{host}:{port}[/bold]  (Ctrl-C stops it)", highlight=False)
-    uvicorn.run(server, host=host, port=port, log_level="warning")
+    # What has been imported stays: the collector need not look through it again and again.
+    gc.collect()
+    gc.freeze()
+    uvicorn.run(
+        server,
+        host=at.host,
+        port=at.port,
+        log_level="warning",
+        # `ui.hosts` reads what proxies say, of those that were named.
+        proxy_headers=False,
+        http=PatientProtocol,
+    )
 
 
 def _refuse_busy(host: str, port: int) -> None:

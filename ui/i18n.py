@@ -48,10 +48,14 @@ class Strings:
         return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
 
 
-@cache
 def strings(language: str) -> Strings:
     """The texts of `language`; of the default language if there are none in it."""
-    known = next((one for one in LANGUAGES if one == language), DEFAULT)
+    # Browsers send the name: only names of ours may reach the cache.
+    return _read(next((known for known in LANGUAGES if known == language), DEFAULT))
+
+
+@cache
+def _read(known: Language) -> Strings:
     texts: dict[str, str] = {}
     # One file per language, and one per language for each further side of the app (research.en.yaml).
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):

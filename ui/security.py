@@ -105,13 +105,9 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 
 
 def _foreign(headers: Headers) -> bool:
-    """Whether the request's Origin is neither our host nor the one that a proxy says it was asked for.
-
-    A browser cannot be made to send X-Forwarded-Host to another site without asking that site first.
-    """
+    """Return True if another site's page sent the request; `ui.hosts.Hosts` has settled our name."""
     origin = headers.get("origin")
-    ours = (headers.get("host"), headers.get("x-forwarded-host"))
-    return origin is not None and origin.partition("://")[2] not in ours
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 class Shell:

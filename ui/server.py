@@ -35,7 +35,10 @@ from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
+from ui.health import add_health
+from ui.hosts import Access, Hosts
 from ui.i18n import strings
+from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
 from ui.ports import Sessions
 from ui.rooms import STUDY, RoomActions, StudyRoom
@@ -95,6 +98,9 @@ def create_server(
     ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,
     mounts: Sequence[Mount] = (),
+    access: Access | None = None,
+    starts: Starts | None = None,
+    log: Path | None = None,
 ) -> FastAPI:
     """The whole web app.
 
@@ -106,6 +112,9 @@ def create_server(
         ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         ambik: the episodes and studies of AmbiK with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
+        access: host names and proxies; default: this machine's own names, and no proxy.
+        starts: how often one client may begin an episode.
+        log: the file that `/health` says whether it can be written; None if there is none.
 
     Raises:
         InputError: if two benchmarks have a study of the same id.
@@ -123,21 +132,25 @@ def create_server(
     if ambik is not None:
         rooms[AMBIK] = AmbikActions(ambik, signer)
     actions = Actions(sessions, signer, research, rooms)
+    add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:
         if mount.prepare is not None:
             mount.prepare(app)
         mount_blocks(app, mount.blocks, mount.path)
     # Last: what is mounted at / answers everything that nothing before it has answered.
-    mount_blocks(app, players_blocks(actions), "/")
+    mount_blocks(app, players_blocks(actions, starts or Starts()), "/")
     app.add_middleware(Gate)
+    app.add_middleware(Bodies)
     app.add_middleware(Shell, head=page_head, aliases=actions.paths)
+    app.add_middleware(Hosts, access=access or Access())
     return app
 
 
 def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
     """Mount `blocks` with the settings that every Gradio page of Askback has."""
     blocks.max_threads = 40
+    blocks.state_session_capacity = GRADIO_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
     gr.mount_gradio_app(
         app,
@@ -153,8 +166,13 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
         pwa=False,
         mcp_server=False,
         theme=theme(),
-        app_kwargs={"openapi_url": None},
+        # Gradio looks components up by what the browser names, and says 500 of what is not there.
+        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _not_there}},
     )
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "there is nothing here"}, status_code=404)
 
 
 def page_head(language: str) -> str:
@@ -178,10 +196,6 @@ def _versioned(name: str) -> str:
 
 
 def _add_routes(app: FastAPI, actions: Actions) -> None:
-    @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok"}
-
     @app.get("/api/state")
     async def state(request: Request) -> Response:
         try:

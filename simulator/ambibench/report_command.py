@@ -21,6 +21,7 @@ from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, on
 from simulator.ambibench.trial_log import write_trials
 from simulator.errors import InputError
 from simulator.figures import Table, save
+from simulator.runner.options import ExcludeAbortedOption
 from simulator.whole import write_whole
 
 DRAWN_AS: Final = ("png", "svg", "html", "csv", "json")
@@ -55,6 +56,7 @@ def report_ambibench(
         list[str] | None,
         typer.Option(help="NAME=LABEL: what an actor is called; NAME may hold *, LABELs may repeat"),
     ] = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Accuracy, validity and curves of people, models and the oracle: tables, and the paper's figures."""
@@ -62,7 +64,7 @@ def report_ambibench(
     suffixes = _suffixes(suffix)
     if wanted and out is None:
         raise InputError("--figure needs --out FOLDER to draw into.")
-    found = _report(runs or [], files or [], score_mode, tie, _labels(actor or []), log)
+    found = _report(runs or [], files or [], score_mode, tie, _labels(actor or []), log, exclude_aborted)
     console = Console()
     if trials is not None:
         count = write_trials(trials, found.trials)
@@ -89,13 +91,14 @@ def _report(
     tie: Tie | None,
     labels: Mapping[str, str],
     log: Path | None,
+    exclude_aborted: bool,
 ) -> Report:
     if not runs and not files:
         raise InputError("Name runs (askback log list shows them), or files with --from.")
     if not runs:
         return report(None, (), files, mode=mode, tie=tie, labels=labels)
     with LogReader(log or default_path()) as reader:
-        return report(reader, runs, files, mode=mode, tie=tie, labels=labels)
+        return report(reader, runs, files, mode=mode, tie=tie, labels=labels, exclude_aborted=exclude_aborted)
 
 
 def _show(console: Console, found: Report, form: Form | None, *, quiet: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -34,7 +34,7 @@ from simulator.ambibench.room import ROOM
 from simulator.ambibench.seating import SEATED, seat_for
 from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import InputError
-from simulator.models import ModelOptions, load_model
+from simulator.models import Decoding, ModelOptions, Needs, load_model
 from simulator.runner.command import Manner, Wanted, model_options, play, read_manner, run_name
 from simulator.runner.options import (
     BaseUrlOption,
@@ -42,10 +42,16 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
@@ -102,9 +108,15 @@ def run_ambibench(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models and built-in learners on AmbiBench's trials. Each setting of each of them is a run.
@@ -130,6 +142,10 @@ def run_ambibench(
             cache=cache,
             prices=prices,
             run=run,
+            decoding=Decoding(temperature=temperature, top_p=top_p),
+            reasoning_effort=reasoning_effort,
+            settings=settings,
+            timeout=timeout,
         ),
         data=data,
         draw=Draw(
@@ -150,7 +166,7 @@ def run_ambibench(
             "system": system,
         },
     )
-    play_all(experiment, console)
+    play_all(experiment, console, exclude_aborted=exclude_aborted)
 
 
 def _given(context: typer.Context) -> tuple[str, ...]:
@@ -214,18 +230,19 @@ class Experiment:
         return tuple(dict.fromkeys(name for name, _ in self.pairs))
 
 
-def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+def play_all(experiment: Experiment, console: Console, *, exclude_aborted: bool = False) -> tuple[str, ...]:
     """Play every run of an experiment and print what came of them; the runs' names.
 
     Raises:
         InputError: if an option, a name or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     Options.read(experiment.options)
     require_players(experiment.names, experiment.manner.models)
     told = [play(_wanted(experiment, who, part), console) for who, part in experiment.pairs]
-    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
+    summary = partial(summarise, exclude_aborted=exclude_aborted)
+    return print_played(console, experiment.manner.log, told, summary, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
@@ -237,11 +254,20 @@ def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
         items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
         manner=experiment.manner.called(run_name(experiment.manner.name, (who, part.name), pairs)),
         options=experiment.options,
-        config={"data": experiment.data, "part": part.name, "software_version": version("askback")},
+        config={"data": experiment.data, "part": part.name},
+        needs={who: _needs(who, part, experiment.options)},
         label=part.name,
         title=part.name,
         shown=SHOWN,
     )
+
+
+def _needs(who: str, part: Part, options: Mapping[str, Any]) -> Needs:
+    """What is asked of a model beside text: labels are read off probabilities where there are any."""
+    if part.setting in ("verbalise", "aws"):
+        return Needs()
+    read = Options.read(options)
+    return Needs(scoring=True) if who.startswith("completions/") else Needs(top_logprobs=read.top)
 
 
 def playable(

@@ -22,6 +22,8 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.trials import Item
 
 VERSION: Final = "1"
+NOTHING: Final = "other"
+"""The category of what an aborted episode never named."""
 ScoreMode = Literal["strip", "reference", "forced", "text"]
 
 
@@ -159,6 +161,8 @@ def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = 
         return None
     if isinstance(item, AwsPrompt):
         return classify(answers[-1].text)
+    if answers[-1].payload.get("silent"):
+        return NOTHING
     return settled(judgments).get(answers[-1].episode_id)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rich.box import SIMPLE
@@ -16,8 +16,17 @@ from logs.rows import Score
 from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.rows import BENCHMARK
-from simulator.runner.logged import ENDED, counting_episodes, endings_of, played_to_end, required_run
-from simulator.runner.telling import print_not_scored, print_usage
+from simulator.ambibench.silence import with_silence
+from simulator.runner.logged import (
+    ENDED,
+    counting_episodes,
+    endings_of,
+    failures_of,
+    played_to_end,
+    required_run,
+    seat_failures,
+)
+from simulator.runner.telling import print_aborted, print_not_scored, print_usage
 from simulator.stats import Interval, cluster_bootstrap
 
 METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
@@ -33,7 +42,9 @@ class RunSummary:
         part: what was played; the run's name where its configuration does not say.
         statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
             nowhere else.
-        failures: why episodes failed, and how many did.
+        failures: why episodes failed or people left, and how many did.
+        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
+        exclude_aborted: whether these are left out instead.
         metrics: metric -> its mean over labels (of free text over episodes), with a percentile bootstrap
             interval from resampling whole items, each with its repeats; `n` counts items.
         usage: what the models took.
@@ -46,9 +57,11 @@ class RunSummary:
     failures: Mapping[str, int]
     metrics: Mapping[str, Interval]
     usage: tuple[ModelUsage, ...]
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
-def summarise(reader: LogReader, run_id: str) -> RunSummary:
+def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> RunSummary:
     """A run in numbers, out of its newest scores. People who have withdrawn do not count.
 
     Raises:
@@ -57,12 +70,17 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
     """
     config = required_run(reader, run_id, BENCHMARK).config
     counting = frozenset(counting_episodes(reader, run_id))
-    statuses, failures = endings_of(reader, run_id)
+    statuses, failures = endings_of(reader, run_id).statuses, failures_of(reader, run_id)
     values: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run_id):
         if score.value is not None and score.episode_id in counting:
             values.setdefault(score.metric, {})[score.episode_id] = score.value
-    labels = _labels(reader, run_id)
+    labels = dict(_labels(reader, run_id))
+    if not exclude_aborted:
+        for episode_id, scores, asked in _aborted(reader, run_id):
+            labels[episode_id] = asked
+            for metric, value in scores.items():
+                values.setdefault(metric, {})[episode_id] = value
     items = {one.id: one.item_hash for one in reader.episodes(run_id)}
     metrics = {metric: _mean(found, labels, items) for metric in METRICS if (found := values.get(metric))}
     return RunSummary(
@@ -73,7 +91,21 @@ def summarise(reader: LogReader, run_id: str) -> RunSummary:
         failures=failures,
         metrics=metrics,
         usage=tuple(reader.usage(run_id)),
+        aborted=seat_failures(reader, [run_id]),
+        exclude_aborted=exclude_aborted,
     )
+
+
+def _aborted(reader: LogReader, run_id: str) -> Iterator[tuple[str, dict[str, float], int]]:
+    """Of the episodes that a failing seat aborted: id, metrics, and how many labels were due."""
+    items = {row.hash: ROOM.read_item(row) for row in reader.items(run_id)}
+    for episode, turns, ending in played_to_end(reader, run_id, reader.erased_participants(), aborted=True):
+        if ending.status not in ENDED:
+            item = items[episode.item_hash]
+            whole = with_silence(item, episode.id, turns)
+            asked = sum(turn.payload.get("kind") == "answer" for turn in whole)
+            rows = ROOM.score(item, whole, ())
+            yield episode.id, {row.metric: row.value for row in rows if row.value is not None}, asked or 1
 
 
 def _labels(reader: LogReader, run_id: str) -> Mapping[str, int]:
@@ -131,6 +163,8 @@ def summary_json(summary: RunSummary) -> dict[str, Any]:
         "participant": summary.who,
         "statuses": dict(summary.statuses),
         "failures": dict(summary.failures),
+        "aborted": dict(summary.aborted),
+        "exclude_aborted": summary.exclude_aborted,
         "metrics": {name: found._asdict() for name, found in summary.metrics.items()},
     }
 
@@ -147,6 +181,7 @@ def _table(summaries: Sequence[RunSummary], metrics: Sequence[str]) -> Table:
             _cell(one.metrics.get(name), interval=name in ("accuracy", "same", "named")) for name in shown
         ]
         ended = sum(count for status, count in one.statuses.items() if status in ENDED)
+        ended += 0 if one.exclude_aborted else sum(one.aborted.values())
         table.add_row(one.who, one.part.replace("-", " "), str(ended), *cells)
     return table
 
@@ -161,4 +196,5 @@ def _print_rest(console: Console, summary: RunSummary) -> None:
     print_not_scored(console, summary.run, summary.statuses, summary.failures)
     if not summary.metrics and summary.statuses.get("completed"):
         console.print(f"{summary.run}: {summary.statuses['completed']} answers are to be sorted by people.")
+    print_aborted(console, summary.aborted, summary.run, excluded=summary.exclude_aborted)
     print_usage(console, summary.usage)

@@ -29,9 +29,11 @@ from simulator.ambibench.records import (
     record_json,
 )
 from simulator.ambibench.rows import BENCHMARK, item_from_row
+from simulator.ambibench.score import NOTHING
+from simulator.ambibench.silence import with_silence
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
-from simulator.runner.logged import ENDED, required_run
+from simulator.runner.logged import ENDED, required_run, seat_failed
 from simulator.whole import write_whole
 
 PERSON: Final = "person"
@@ -53,11 +55,17 @@ class _Asked:
 
 
 def trials_of_runs(
-    reader: LogReader, runs: Iterable[str], mode: Mode | None = None, tie: Tie | None = None
+    reader: LogReader,
+    runs: Iterable[str],
+    mode: Mode | None = None,
+    tie: Tie | None = None,
+    *,
+    exclude_aborted: bool = False,
 ) -> tuple[TrialRecord, ...]:
     """Every answer of some runs, scored from what was logged.
 
-    Of models the episodes that have ended; of people all that hold an answer, for those who leave early are
+    Of models the episodes that have ended, and those that a failing seat aborted, whose missing answers are
+    empty ones (`silence`); of people all that hold an answer, for those who leave early are
     flagged, not dropped (spec section 10). Who has withdrawn is in none of them.
     Trials come in the order of prompts and repeats, not of time.
 
@@ -66,17 +74,27 @@ def trials_of_runs(
         runs: names of runs.
         mode: how tables of probabilities are read; None: as each run says.
         tie: what a tie counts; None: as each run says.
+        exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
         InputError: if one is a run of another benchmark.
         NotInLog: if there is no such run.
     """
     asked: dict[str, _Asked] = {}
-    return tuple(record for run in dict.fromkeys(runs) for record in _of_run(reader, run, asked, mode, tie))
+    return tuple(
+        record
+        for run in dict.fromkeys(runs)
+        for record in _of_run(reader, run, asked, mode, tie, exclude_aborted)
+    )
 
 
 def _of_run(
-    reader: LogReader, run_id: str, asked: dict[str, _Asked], mode: Mode | None, tie: Tie | None
+    reader: LogReader,
+    run_id: str,
+    asked: dict[str, _Asked],
+    mode: Mode | None,
+    tie: Tie | None,
+    exclude_aborted: bool,
 ) -> Iterator[TrialRecord]:
     """The trials of a run; `asked` keeps the items for the runs after it."""
     run = required_run(reader, run_id, BENCHMARK)
@@ -90,16 +108,22 @@ def _of_run(
     played = [
         one
         for one in reader.turns_of_run(run_id)
-        if one.episode.participant_id not in gone and _counts(one, endings.get(one.episode.id))
+        if one.episode.participant_id not in gone
+        and _counts(one, endings.get(one.episode.id), exclude_aborted)
     ]
     for one in sorted(played, key=lambda one: _place(one.episode, asked[one.episode.item_hash].item)):
-        yield from _of_episode(one, asked[one.episode.item_hash], of_run, categories, mode, tie)
+        of, ending = asked[one.episode.item_hash], endings.get(one.episode.id)
+        if ending is not None and seat_failed(one.episode, ending):
+            one = Played(one.episode, list(with_silence(of.item, one.episode.id, one.turns)))
+        yield from _of_episode(one, of, of_run, categories, mode, tie)
 
 
-def _counts(played: Played, ending: Ending | None) -> bool:
+def _counts(played: Played, ending: Ending | None, exclude_aborted: bool) -> bool:
     if played.episode.seats.get(PARTICIPANT) == PERSON:
         return ending is None or ending.status != "failed"
-    return ending is not None and ending.status in ENDED
+    if ending is None:
+        return False
+    return ending.status in ENDED or (not exclude_aborted and seat_failed(played.episode, ending))
 
 
 def _place(episode: Episode, item: Item) -> tuple[str, int, str]:
@@ -143,7 +167,7 @@ def _of_episode(
         elif fields["setting"] == "aws":
             fields["category"] = classify(turn.text)
         else:
-            fields["category"] = categories.get(episode.id)
+            fields["category"] = NOTHING if payload.get("silent") else categories.get(episode.id)
         if before is not None:
             fields["history"] = before
         before = fields["trial_id"] = f"{episode.id}:{payload.get('k', 1)}"

@@ -139,7 +139,9 @@ def results_of(names: Sequence[str]) -> dict[str, tuple[GenerationRecord, ...]]:
             continue
         try:
             with LogReader(default_path()) as reader:
-                found[str(reader.run(name).config["seats"][ANNOTATOR])] = generation_records(reader, [name])
+                found[str(reader.run(name).config["seats"][ANNOTATOR])] = generation_records(
+                    reader, [name], aborted=False
+                )
         except LogError as error:
             raise InputError(f"results {name!r} is neither a results file nor a run ({error})") from error
     return found

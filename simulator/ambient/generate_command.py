@@ -29,6 +29,7 @@ from simulator.ambient.pool.select import Balanced, Balancing
 from simulator.errors import InputError
 from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
+from simulator.models.redaction import public_url
 from simulator.progress import counted
 from simulator.runner.command import model_options
 from simulator.runner.options import (
@@ -129,7 +130,7 @@ def generate_ambient(
             f"--prompts {prompts}: annotators disagree on {len(groups)} pairs of the pool, and each is the "
             "seed of one prompt; ask for fewer, or for more --samples"
         )
-    everything = prompts_of(groups, f"{model} {base_url or ''}", decoding)
+    everything = prompts_of(groups, f"{model} {public_url(base_url or '')}", decoding)
     drawing = _Drawing(
         model=model,
         options=model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices),

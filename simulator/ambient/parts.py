@@ -25,7 +25,7 @@ from simulator.ambient.prepare import annotate_items, crowd_items, nli_items, tr
 from simulator.ambient.prompts import SHOTS, generate_items
 from simulator.ambient.relations import Relations
 from simulator.errors import InputError
-from simulator.models import Capabilities, ModelOptions, load_model
+from simulator.models import Capabilities, ModelOptions, Needs, load_model
 
 _IN_PROCESS: Final = ("transformers/", "local/")
 _FORMS: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "nli")
@@ -220,6 +220,13 @@ def refusal(task: Task, player: str, can: Capabilities | None, options: Mapping[
     if task in _FORMS and not can.schema:
         return f"{player} continues plain texts only; the task {task} asks questions: take a chat model"
     return ""
+
+
+def needs_of(task: Task) -> Needs:
+    """What a task asks of a language model beside text."""
+    if task == "continue":
+        return Needs(samples=True, scoring=True)
+    return Needs(samples=task == "claim", scoring=task == "true_false", schema=task in _FORMS)
 
 
 def capabilities_of(player: str, models: ModelOptions) -> Capabilities | None:

@@ -30,7 +30,7 @@ from simulator.ambient.reporting.terminal import (
 )
 from simulator.errors import InputError
 from simulator.figures import Figure, save, save_venn
-from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, RunsAndFilesArgument
 from simulator.runner.telling import fault_text, print_endings, runs_and_files, tell_problems
 
 DRAWN_AS: Final = ("png", "svg", "csv")
@@ -71,6 +71,7 @@ def report_ambient(
         Path | None, typer.Option(help="write the runs' answers in the published formats into this folder")
     ] = None,
     as_json: ExactJsonOption = False,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and models together.
@@ -80,7 +81,9 @@ def report_ambient(
     if (instance or pair) and out is None:
         raise InputError("--instance and --pair draw figures: name a folder with --out.")
     runs, files = runs_and_files(names)
-    settings = Settings(data=data, tie=tie, votes=tuple(votes or ()), parser=parser)
+    settings = Settings(
+        data=data, tie=tie, votes=tuple(votes or ()), parser=parser, exclude_aborted=exclude_aborted
+    )
     if (lines or export or instance or pair) and not runs:
         raise InputError("--lines, --export, --instance and --pair are of runs: name one (askback log list).")
     with LogReader(log or default_path()) if runs else nullcontext() as reader:
@@ -112,7 +115,14 @@ def _drawn(
 
 def _print(console: Console, found: Report) -> None:
     if found.runs:
-        print_endings(console, found.runs, found.statuses, found.failures)
+        print_endings(
+            console,
+            found.runs,
+            found.statuses,
+            found.failures,
+            aborted=found.aborted,
+            excluded=found.exclude_aborted,
+        )
         console.print()
     for table in found.tables.values():
         console.print(table.to_text())
@@ -131,7 +141,11 @@ def _print(console: Console, found: Report) -> None:
 
 
 def _plain(found: Report) -> dict[str, object]:
-    endings = {"statuses": dict(found.statuses), "failures": dict(found.failures)} if found.runs else {}
+    endings: dict[str, object] = (
+        {"statuses": dict(found.statuses), "failures": dict(found.failures)} if found.runs else {}
+    )
+    if found.aborted:
+        endings |= {"aborted": dict(found.aborted), "exclude_aborted": found.exclude_aborted}
     return {
         **endings,
         **sections_json(found.sections),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +15,7 @@ from logs.cli import LogOption
 from simulator.ambient.data import BUILTIN, Split
 from simulator.ambient.distractors import DistractorRule
 from simulator.ambient.items import InstructionText, Task
-from simulator.ambient.parts import Wish, capabilities_of, part_items, read_tasks, refusal
+from simulator.ambient.parts import Wish, capabilities_of, needs_of, part_items, read_tasks, refusal
 from simulator.ambient.playing import ANNOTATOR, Options
 from simulator.ambient.prompts import SHOTS
 from simulator.ambient.relations import read_relations
@@ -23,7 +23,7 @@ from simulator.ambient.room import ROOM
 from simulator.ambient.seating import SEATED
 from simulator.ambient.summary import print_summaries, score_run, summarise, summary_json
 from simulator.errors import InputError
-from simulator.models import ModelOptions
+from simulator.models import Decoding, ModelOptions
 from simulator.runner.command import Manner, Wanted, play, read_manner, run_name
 from simulator.runner.options import (
     BaseUrlOption,
@@ -31,10 +31,15 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
@@ -101,9 +106,14 @@ def run_ambient(
     nli: Annotated[
         Path | None, typer.Option(help="claim: folder of the model that scores paraphrases")
     ] = None,
-    top_p: Annotated[float, typer.Option(help="claim: of paraphrases; the reference has .4")] = 0.9,
+    top_p: Annotated[
+        float | None,
+        typer.Option(help="probability mass that texts are drawn from; default: all, claim: .9"),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="true-false: words with probabilities asked for")] = 20,
-    max_tokens: Annotated[int, typer.Option(min=1, help="generate, claim: of what a model writes")] = 200,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="of what a model writes; default: generate, claim: 200")
+    ] = None,
     repeat: RepeatOption = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="items per run, spread over the data")] = None,
     seed: SeedOption = 0,
@@ -111,9 +121,14 @@ def run_ambient(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models, built-in players and models of inference on AmbiEnt's tasks. Each task of each is a run.
@@ -122,9 +137,9 @@ def run_ambient(
     """
     console = Console()
     options = {
-        "max_tokens": max_tokens,
+        "max_tokens": Options().max_tokens if max_tokens is None else max_tokens,
         "top": top,
-        "top_p": top_p,
+        "top_p": Options().top_p if top_p is None else top_p,
         "nli": "" if nli is None else str(nli),
     }
     wish = Wish(
@@ -152,6 +167,10 @@ def run_ambient(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     names = list(dict.fromkeys(model or ["offline/gold"]))
     pairs = playable(names, read_tasks(task), wish, options, manner.models, console, everything="all" in task)
@@ -163,6 +182,7 @@ def run_ambient(
             options=options,
         ),
         console,
+        exclude_aborted=exclude_aborted,
     )
 
 
@@ -233,19 +253,20 @@ def _missing(task: Task, wish: Wish) -> str:
     return ""
 
 
-def play_all(experiment: Experiment, console: Console) -> tuple[str, ...]:
+def play_all(experiment: Experiment, console: Console, *, exclude_aborted: bool = False) -> tuple[str, ...]:
     """Play every run of an experiment and print what came of them; the runs' names.
 
     Raises:
         InputError: if an option, a name or the data are wrong.
         ModelError: if a model cannot be loaded.
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     Options.read(experiment.options)
     # All items first: what is wrong with the data of the last task is told before the first is played.
     wanted = [_wanted(experiment, who, task) for who, task in experiment.pairs]
     told = [play(one, console) for one in wanted]
-    return print_played(console, experiment.manner.log, told, summarise, print_summaries)
+    summary = partial(summarise, exclude_aborted=exclude_aborted)
+    return print_played(console, experiment.manner.log, told, summary, print_summaries)
 
 
 def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
@@ -261,8 +282,8 @@ def _wanted(experiment: Experiment, who: str, task: Task) -> Wanted:
             "data": wish.data,
             "split": wish.split,
             "task": task,
-            "software_version": version("askback"),
         },
+        needs={who: needs_of(task)},
         label=name,
         title=name,
         shown=_SHOWN[task],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rich.box import SIMPLE
@@ -36,8 +36,8 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.ambient.true_false import true_false_measures
-from simulator.runner.logged import endings_of
-from simulator.runner.telling import print_not_scored, print_usage
+from simulator.runner.logged import endings_of, failures_of, seat_failures
+from simulator.runner.telling import print_aborted, print_not_scored, print_usage
 from simulator.stats import Interval
 
 Measured = Mapping[str, Interval | None]
@@ -52,7 +52,9 @@ class RunSummary:
         who: sits in the seat.
         statuses: episodes by how they ended; ``erased`` those of people who have withdrawn, which count
             nowhere else.
-        failures: why episodes failed or were aborted, and how many did.
+        failures: why episodes failed or people left, and how many did.
+        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
+        exclude_aborted: whether these are left out instead.
         measures: task -> measure -> its value with its interval and n; None where it is undefined.
         counted: task -> what a measure's reader has to know: rows, and how many are null or empty.
         usage: what the models took.
@@ -65,25 +67,30 @@ class RunSummary:
     measures: Mapping[Task, Measured]
     counted: Mapping[Task, Noted]
     usage: tuple[ModelUsage, ...]
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
-def summarise(reader: LogReader, run_id: str) -> RunSummary:
+def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> RunSummary:
     """A run in numbers, out of its turns. People who have withdrawn do not count.
+
+    Episodes of models' tasks that a failing seat aborted count as unsuccessful, unless they are excluded.
 
     Raises:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    played = played_of(reader, [run_id])
-    statuses, failures = endings_of(reader, run_id)
+    played = played_of(reader, [run_id], aborted=not exclude_aborted)
     tasks = dict.fromkeys(one.item.task for one in played)
-    found = {task: _MEASURES[task](reader, run_id) for task in tasks}
+    found = {task: _MEASURES[task](reader, run_id, not exclude_aborted) for task in tasks}
     seats = reader.run(run_id).config.get("seats", {})
     return RunSummary(
         run=run_id,
         who=str(seats.get(ANNOTATOR, "person")),
-        statuses=statuses,
-        failures=failures,
+        statuses=endings_of(reader, run_id).statuses,
+        failures=failures_of(reader, run_id),
+        aborted=seat_failures(reader, [run_id]),
+        exclude_aborted=exclude_aborted,
         measures={task: one[0] for task, one in found.items()},
         counted={task: one[1] for task, one in found.items()},
         usage=tuple(reader.usage(run_id)),
@@ -100,7 +107,7 @@ def score_run(reader: LogReader, run_id: str) -> tuple[Score, ...]:
     return tuple(score for one in played for score in ROOM.score(one.item, one.turns, ()))
 
 
-def _crowd(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+def _crowd(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
     found = crowd_measures(crowd_records(reader, [run]))
     measures = {
         "kappa, original": found.kappa_original,
@@ -114,13 +121,13 @@ def _crowd(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     return measures, {"items": found.rows}
 
 
-def _evaluated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+def _evaluated(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
     found = evaluation_measures(crowd_records(reader, [run]))
     rows = sum(one.rows for one in found.values())
     return {f"correct, {model}": one.correct for model, one in found.items()}, {"items": rows}
 
 
-def _annotated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
+def _annotated(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
     found = linguist_measures(linguist_records(reader, [run]))
     scores: dict[str, list[float]] = {}
     for score in score_run(reader, run):
@@ -134,8 +141,8 @@ def _annotated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     return measures, {"examples": found.rows, "discarded": found.discarded}
 
 
-def _generated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
-    found = generation_measures(generation_records(reader, [run]))
+def _generated(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
+    found = generation_measures(generation_records(reader, [run], aborted=aborted))
     return {"EDIT-F1": found.edit_f1, "EDIT-F1, robust parser": found.robust}, {
         "items": found.items,
         "empty": found.empty,
@@ -143,8 +150,8 @@ def _generated(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     }
 
 
-def _judged(reader: LogReader, run: str) -> tuple[Measured, Noted]:
-    found = true_false_measures(true_false_records(reader, [run]))
+def _judged(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
+    found = true_false_measures(true_false_records(reader, [run], aborted=aborted))
     by_template = {f"template {number}": one for number, one in enumerate(found.by_template)}
     measures = {"accuracy": found.accuracy, **by_template, "all four": found.all_four}
     return {**measures, "inconsistent pairs": found.inconsistent}, {
@@ -153,16 +160,16 @@ def _judged(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     }
 
 
-def _continued(reader: LogReader, run: str) -> tuple[Measured, Noted]:
-    found = continuation_measures(continuation_records(reader, [run]))
+def _continued(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
+    found = continuation_measures(continuation_records(reader, [run], aborted=aborted))
     return {"ranking accuracy": found.accuracy, "chance": found.random}, {
         "instances": found.instances,
         "missing": len(found.missing),
     }
 
 
-def _inferred(reader: LogReader, run: str) -> tuple[Measured, Noted]:
-    records = nli_records(reader, [run])
+def _inferred(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
+    records = nli_records(reader, [run], aborted=aborted)
     found = nli_measures(records, [record.id for record in records])
     return {"EM": found.em, "macro F1": found.f1, "group EM": found.group_em}, {
         "examples": found.n,
@@ -170,8 +177,8 @@ def _inferred(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     }
 
 
-def _claimed(reader: LogReader, run: str) -> tuple[Measured, Noted]:
-    found = claim_measures(claim_records(reader, [run]))
+def _claimed(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
+    found = claim_measures(claim_records(reader, [run], aborted=aborted))
     return {"recall": found.recall, "precision": found.precision}, {
         "marked": found.n,
         "unmarked": found.unmarked,
@@ -179,7 +186,7 @@ def _claimed(reader: LogReader, run: str) -> tuple[Measured, Noted]:
     }
 
 
-_MEASURES: Final[Mapping[Task, Callable[[LogReader, str], tuple[Measured, Noted]]]] = {
+_MEASURES: Final[Mapping[Task, Callable[[LogReader, str, bool], tuple[Measured, Noted]]]] = {
     "crowd": _crowd,
     "evaluate": _evaluated,
     "annotate": _annotated,
@@ -197,6 +204,7 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
         console.print(_table(task, [one for one in summaries if task in one.measures]))
     for one in summaries:
         print_not_scored(console, one.run, one.statuses, one.failures)
+        print_aborted(console, one.aborted, one.run, excluded=one.exclude_aborted)
         print_usage(console, one.usage)
 
 
@@ -207,6 +215,8 @@ def summary_json(summary: RunSummary) -> dict[str, Any]:
         "annotator": summary.who,
         "statuses": dict(summary.statuses),
         "failures": dict(summary.failures),
+        "aborted": dict(summary.aborted),
+        "exclude_aborted": summary.exclude_aborted,
         "measures": {
             task: {name: None if one is None else one._asdict() for name, one in found.items()}
             for task, found in summary.measures.items()

@@ -40,8 +40,9 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.rows import BENCHMARK, item_from_row
+from simulator.ambient.silence import has_silence, with_silence
 from simulator.ambient.true_false import true_false_prompt
-from simulator.runner.logged import played_to_end, required_run
+from simulator.runner.logged import ENDED, played_to_end, required_run
 from simulator.seeds import derive_seed
 
 FORMS: Final[tuple[Kind, ...]] = (
@@ -85,27 +86,41 @@ def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
     return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
 
 
-def played_of(reader: LogReader, runs: Iterable[str]) -> tuple[Played, ...]:
+def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
     """The episodes of some runs that were played to their end, in the order in which they ended.
+
+    Args:
+        reader: of the log.
+        runs: their names.
+        aborted: also those of models' tasks that a failing seat aborted; what was not answered in them is
+            answered with nothing (`silence`).
 
     Raises:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
     gone = reader.erased_participants()
-    found = [played for run in runs for played in _played(reader, run, gone)]
+    found = [played for run in runs for played in _played(reader, run, gone, aborted)]
     return tuple(sorted(found, key=lambda one: (one.ending.created_at, one.episode.id)))
 
 
-def _played(reader: LogReader, run_id: str, gone: frozenset[str]) -> Iterator[Played]:
+def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool) -> Iterator[Played]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns, ending in played_to_end(reader, run_id, gone):
-        yield Played(episode, items[episode.item_hash], tuple(turns), ending)
+    for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
+        item, said = items[episode.item_hash], tuple(turns)
+        if ending.status not in ENDED:
+            if not has_silence(item):
+                continue
+            said = with_silence(item, episode, said)
+        yield Played(episode, item, said, ending)
 
 
-def _of(reader: LogReader, runs: Iterable[str], kind: type[ItemT]) -> list[tuple[Played, ItemT]]:
-    return [(one, one.item) for one in played_of(reader, runs) if isinstance(one.item, kind)]
+def _of(
+    reader: LogReader, runs: Iterable[str], kind: type[ItemT], *, aborted: bool = False
+) -> list[tuple[Played, ItemT]]:
+    found = played_of(reader, runs, aborted=aborted)
+    return [(one, one.item) for one in found if isinstance(one.item, kind)]
 
 
 def crowd_records(reader: LogReader, runs: Iterable[str]) -> tuple[CrowdRecord, ...]:
@@ -168,7 +183,9 @@ def _linguists(item: AnnotateItem, annotators: Sequence[Played]) -> LinguistReco
     )
 
 
-def generation_records(reader: LogReader, runs: Iterable[str]) -> tuple[GenerationRecord, ...]:
+def generation_records(
+    reader: LogReader, runs: Iterable[str], *, aborted: bool = True
+) -> tuple[GenerationRecord, ...]:
     """One record per example that was disambiguated (spec 6)."""
     return tuple(
         GenerationRecord(
@@ -183,13 +200,15 @@ def generation_records(reader: LogReader, runs: Iterable[str]) -> tuple[Generati
             stored_rewrites=turn.payload.get("stored_rewrites"),
             stored_edit_f1=turn.payload.get("stored_edit_f1"),
         )
-        for played, item in _of(reader, runs, GenerateItem)
+        for played, item in _of(reader, runs, GenerateItem, aborted=aborted)
         for turn in played.turns
         if turn.payload.get("kind") == "generate"
     )
 
 
-def true_false_records(reader: LogReader, runs: Iterable[str]) -> tuple[TrueFalseRecord, ...]:
+def true_false_records(
+    reader: LogReader, runs: Iterable[str], *, aborted: bool = True
+) -> tuple[TrueFalseRecord, ...]:
     """One record per statement that was judged (spec 7)."""
     return tuple(
         TrueFalseRecord(
@@ -203,18 +222,18 @@ def true_false_records(reader: LogReader, runs: Iterable[str]) -> tuple[TrueFals
             prompt=payload.get("prompt")
             or true_false_prompt(payload["template"], item.sentence, payload["rewrite"]),
         )
-        for played, item in _of(reader, runs, TrueFalseItem)
+        for played, item in _of(reader, runs, TrueFalseItem, aborted=aborted)
         for payload in played.payloads("true_false")
     )
 
 
 def continuation_records(
-    reader: LogReader, runs: Iterable[str], *, reduce: Reduce = "sum"
+    reader: LogReader, runs: Iterable[str], *, reduce: Reduce = "sum", aborted: bool = True
 ) -> tuple[ContinuationRecord, ...]:
     """One record per flagged sentence that was continued (spec 8)."""
     return tuple(
         continuation_record(item, played.turns, reduce=reduce)
-        for played, item in _of(reader, runs, ContinueItem)
+        for played, item in _of(reader, runs, ContinueItem, aborted=aborted)
     )
 
 
@@ -273,10 +292,10 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
     )
 
 
-def nli_records(reader: LogReader, runs: Iterable[str]) -> tuple[NliRecord, ...]:
+def nli_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[NliRecord, ...]:
     """One record per example whose pairs got label sets (spec 9)."""
     records = []
-    for played, item in _of(reader, runs, NliItem):
+    for played, item in _of(reader, runs, NliItem, aborted=aborted):
         found = {one["pair"]: frozenset(one["prediction"]) for one in played.payloads("nli")}
         # Imported files may tell of original pairs alone.
         whole = all(one.get("readings", True) for one in played.payloads("nli"))
@@ -295,7 +314,7 @@ def nli_records(reader: LogReader, runs: Iterable[str]) -> tuple[NliRecord, ...]
     return tuple(records)
 
 
-def claim_records(reader: LogReader, runs: Iterable[str]) -> tuple[ClaimRecord, ...]:
+def claim_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[ClaimRecord, ...]:
     """One record per claim whose paraphrases were scored (spec 10)."""
     return tuple(
         ClaimRecord(
@@ -314,7 +333,7 @@ def claim_records(reader: LogReader, runs: Iterable[str]) -> tuple[ClaimRecord, 
             url=item.url,
             annotations=played.payload("claim").get("annotations"),
         )
-        for played, item in _of(reader, runs, ClaimItem)
+        for played, item in _of(reader, runs, ClaimItem, aborted=aborted)
     )
 
 

@@ -31,6 +31,7 @@ from simulator.ambik.making.handover import hand_over, write_scenes
 from simulator.ambik.making.scenes import Scene, draw_scenes
 from simulator.journal import Journal
 from simulator.models import ModelError, ModelOptions, load_model
+from simulator.models.redaction import public_url
 from simulator.progress import counted
 from simulator.runner.command import model_options
 from simulator.runner.options import (
@@ -92,7 +93,7 @@ def generate_ambik(
     path = log or default_path()
     drafting = _Drafting(
         model=model,
-        service=f"{model} {base_url or ''}",
+        service=f"{model} {public_url(base_url or '')}",
         options=model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices),
         decoding=Decoding(
             tries=tries, temperature=temperature, max_tokens=max_tokens, seed=seed, language=language

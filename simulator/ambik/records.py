@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.pairs import Pair
@@ -99,6 +99,10 @@ class Decision:
     seconds: float | None = None
 
 
+ABORTED: Final = "aborted"
+"""Flag of the decision of an episode that a failing seat aborted before it had decided."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A candidate for the prediction set.
@@ -148,6 +152,7 @@ class Exchange:
         questions: with answers, in order.
         robot: who sat in the robot's seat.
         user: who sat in the user's.
+        aborted: a seat failed, so that nothing is right in the end.
     """
 
     before: Decision
@@ -155,6 +160,7 @@ class Exchange:
     questions: tuple[tuple[str, str], ...]
     robot: str
     user: str
+    aborted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +173,7 @@ class Calibrated:
         nonconformities: of the true answer of each calibration item, in the items' order.
         without: calibration items none of whose options is acceptable.
         unknown: calibration items left out, because the data do not say what is right.
+        unaffordable: LAP: calibration items all of whose right options have affordance 0.
         settings: what it was made under, as plain values.
         run: where it comes from.
     """
@@ -178,6 +185,7 @@ class Calibrated:
     nonconformities: tuple[float, ...] = ()
     without: int = 0
     unknown: int = 0
+    unaffordable: int = 0
     run: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 

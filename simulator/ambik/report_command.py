@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 from rich.console import Console
@@ -35,7 +35,7 @@ from simulator.ambik.reporting.task_sheets import task_sheets
 from simulator.ambik.reporting.terminal import json_text, print_section, sections_json, write_out, write_text
 from simulator.errors import InputError
 from simulator.figures import save
-from simulator.runner.options import ExactJsonOption, RunsAndFilesArgument
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, RunsAndFilesArgument
 from simulator.runner.telling import fault_text, print_endings, runs_and_files, tell_problems
 
 DRAWN_AS: Final = ("png", "svg", "csv")
@@ -53,6 +53,10 @@ def report_ambik(
             help="the pairs that files of decisions are of, where they do not say: a name or a path"
         ),
     ] = None,
+    part: Annotated[
+        Literal["all", "released", "added"],
+        typer.Option(help="of the pairs: of the paper's kind, or as added in 2025; all: both, told apart"),
+    ] = "all",
     target_success: TargetOption = None,
     temperature: TemperatureOption = None,
     tokens: TokensOption = None,
@@ -79,6 +83,7 @@ def report_ambik(
         Path | None, typer.Option(help="write the runs' decisions and a table of results into this folder")
     ] = None,
     as_json: ExactJsonOption = False,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Tables 3 and 6 to 9, coverage, what a question brought, and the paper's figures; people among models.
@@ -105,7 +110,16 @@ def report_ambik(
         raise InputError("--lines and --export are of runs: name one (askback log list).")
     written: list[object] = []
     with LogReader(log or default_path()) if runs else nullcontext() as reader:
-        found = report(reader, runs, files, calibration=calibration or (), data=data, switches=switches)
+        found = report(
+            reader,
+            runs,
+            files,
+            calibration=calibration or (),
+            data=data,
+            switches=switches,
+            part=part,
+            exclude_aborted=exclude_aborted,
+        )
         sheets = task_sheets(found.results, task) if task else ""
         if out is not None:
             written += _write(out, found)
@@ -117,7 +131,8 @@ def report_ambik(
     if as_json:
         faults = {"faults": [fault_text(one) for one in scored.faults], "unreadable": scored.unreadable}
         endings = {"statuses": found.statuses, "failures": found.failures} if found.runs else {}
-        typer.echo(json_text({**endings, **sections_json(found.sections), **faults}))
+        broken = {"aborted": found.aborted, "exclude_aborted": found.exclude_aborted} if found.aborted else {}
+        typer.echo(json_text({**endings, **broken, **sections_json(found.sections), **faults}))
     else:
         _print(found, sheets)
     tell_problems("AmbiK", scored.faults, scored.unreadable, scored.passed_over, written)
@@ -128,7 +143,14 @@ def report_ambik(
 def _print(found: Report, sheets: str) -> None:
     console = Console()
     if found.runs:
-        print_endings(console, found.runs, found.statuses, found.failures)
+        print_endings(
+            console,
+            found.runs,
+            found.statuses,
+            found.failures,
+            aborted=found.aborted,
+            excluded=found.exclude_aborted,
+        )
         console.print()
     for section in found.sections:
         print_section(console, section)

@@ -34,6 +34,7 @@ from simulator.ambik.settings import (
 )
 from simulator.ambik.summary import print_summaries, score_run, summarise, summary_json
 from simulator.ambik.terms import MEMBERS, Context, Dialogue, Method
+from simulator.models import Decoding
 from simulator.runner.command import read_manner
 from simulator.runner.options import (
     BaseUrlOption,
@@ -41,11 +42,17 @@ from simulator.runner.options import (
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
     TogetherOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
@@ -74,6 +81,10 @@ def run_ambik(
     dataset: Annotated[Dataset, typer.Option(help="pairs of AmbiK, or scenarios of KnowNo")] = "ambik",
     context: Annotated[Context, typer.Option(help="what the prompt has of the plan")] = "full_plan",
     member: Annotated[Members, typer.Option(help="of the pairs")] = "both",
+    part: Annotated[
+        Literal["all", "released", "added"],
+        typer.Option(help="of the pairs for tests: of the paper's kind, or as added in 2025; all: both"),
+    ] = "all",
     dialogue: Annotated[
         Dialogue, typer.Option(help="after: the data's question and answer stand in the ambiguous task")
     ] = "before",
@@ -126,9 +137,15 @@ def run_ambik(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    decoding_temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    server_settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run.
@@ -160,6 +177,7 @@ def run_ambik(
         types=read_types(types, dataset),
         limit=limit,
         calibrating=calibration_limit,
+        part=part,
     )
     common = {
         "task": task,
@@ -182,6 +200,10 @@ def run_ambik(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=decoding_temperature, top_p=top_p),
+        reasoning_effort=reasoning_effort,
+        settings=server_settings,
+        timeout=timeout,
         together=together,
     )
     methods, everything = read_methods(method)
@@ -205,8 +227,10 @@ def run_ambik(
             chooser=chooser,
             samples=samples,
             calibrations=tuple(dict.fromkeys(calibration or ())),
+            everything=everything,
         ),
         console,
+        exclude_aborted=exclude_aborted,
     )
 
 

@@ -1,6 +1,7 @@
 """From the log to records: what the measures read, the same as published files give (spec 13).
 
-Only episodes that were played to their end count, and nobody who was erased. A record's texts come from the
+Only episodes that were played to their end count (and, as failures, those that a failing seat aborted), and
+nobody who was erased. A record's texts come from the
 item as it was played, so a log can be scored without its data set.
 """
 
@@ -15,13 +16,13 @@ from logs.rows import Ending, Episode, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
-from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, needs_question
+from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
-from simulator.runner.logged import played_to_end, required_run
+from simulator.runner.logged import ENDED, played_to_end, required_run
 
 _RUNS_SHOWN: Final = 5
 
@@ -54,37 +55,68 @@ def turns_of(turns: Iterable[Turn], kind: Kind) -> list[Turn]:
     return [turn for turn in turns if turn.payload.get("kind") == kind]
 
 
-def played_of(reader: LogReader, runs: Iterable[str]) -> tuple[Played, ...]:
+def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
     """The episodes of some runs that were played to their end, run by run, in the order in which they began.
+
+    Args:
+        reader: of the log.
+        runs: their names.
+        aborted: also those that a failing seat aborted, as unsuccessful ones (`first_decisions`,
+            `exchanges_of`).
 
     Raises:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
     gone = reader.erased_participants()
-    return tuple(played for run in runs for played in _played(reader, run, gone))
+    return tuple(played for run in runs for played in _played(reader, run, gone, aborted))
 
 
-def _played(reader: LogReader, run_id: str, gone: frozenset[str]) -> Iterator[Played]:
+def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool) -> Iterator[Played]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns, ending in played_to_end(reader, run_id, gone):
+    for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
         yield Played(episode, items[episode.item_hash], tuple(turns), ending)
 
 
-def decisions(reader: LogReader, runs: Iterable[str]) -> tuple[Decision, ...]:
+def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Decision, ...]:
     """The first decision of each episode in which a robot decided: before anything was asked in it.
+
+    With `aborted` also that of episodes that a failing seat aborted: a set without any action, and the wrong
+    answer to whether to ask, where nothing was decided.
 
     Raises:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    return first_decisions(played_of(reader, runs))
+    return first_decisions(played_of(reader, runs, aborted=aborted))
 
 
 def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
     """`decisions`, of episodes that have been read."""
-    return tuple(some[0] for some in map(decisions_of, episodes) if some)
+    return tuple(some[0] for some in map(_decided, episodes) if some)
+
+
+def _decided(played: Played) -> tuple[Decision, ...]:
+    """The decisions of an episode; of one that broke off before any, that nothing was decided."""
+    some = decisions_of(played)
+    if some or played.ending.status in ENDED or isinstance(played.item, DraftItem):
+        return some
+    options = Options.read(played.episode.options)
+    return (
+        Decision(
+            episode_id=played.episode.id,
+            run=played.episode.run_id,
+            item=played.item,
+            method=options.method or "offline",
+            context=options.context,
+            dialogue=options.dialogue,
+            generator=who_sat(played.episode, ROBOT),
+            chosen=(),
+            asked=not needs_question(played.item, options.dialogue),
+            flags=(ABORTED,),
+        ),
+    )
 
 
 def decisions_of(played: Played) -> tuple[Decision, ...]:
@@ -106,14 +138,16 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
     return replace(found, generator=who_sat(episode, ROBOT)) if found.method == "person" else found
 
 
-def exchanges(reader: LogReader, runs: Iterable[str]) -> tuple[Exchange, ...]:
+def exchanges(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Exchange, ...]:
     """The episodes in which the robot could ask, before and after what it was told.
+
+    With `aborted` also those that a failing seat aborted: nothing is right in the end of these.
 
     Raises:
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    return exchanges_of(played_of(reader, runs))
+    return exchanges_of(played_of(reader, runs, aborted=aborted))
 
 
 def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
@@ -126,9 +160,10 @@ def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
             questions=tuple((one.question, one.answer) for one in some if one.asked and one.answer),
             robot=played.who(ROBOT),
             user=played.who(USER),
+            aborted=played.ending.status not in ENDED,
         )
         for played in could_ask
-        if (some := decisions_of(played))
+        if (some := _decided(played))
     )
 
 

@@ -15,6 +15,7 @@ from simulator.clarq.audit import CONCURRENCY, audit, replay_success
 from simulator.clarq.audited import AuditDialogue, load_dialogues
 from simulator.clarq.graph import PROVIDER, ProviderAgent
 from simulator.clarq.reporting.audit_report import AuditReport, ReplayRow, audit_json, print_audit
+from simulator.clarq.reporting.terminal import tell_left_out
 from simulator.clarq.seating import seat_for
 from simulator.errors import InputError
 from simulator.home import home
@@ -38,7 +39,7 @@ def audit_provider(
     log: LogOption = None,
 ) -> None:
     """Compare a provider's decisions with those in published results or in a run."""
-    dialogues, erased = load_dialogues(sources, log or default_path())
+    dialogues, erased = load_dialogues(sources, log or default_path(), tell_left_out)
     options = ModelOptions(
         base_url=base_url,
         cache_path=home() / "cache.sqlite",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from logs import LogReader
 from logs.query import Played
 from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER
-from simulator.clarq.results import PublishedDialogue, load_results, provider_steps
+from simulator.clarq.results import PublishedDialogue, ResultsFile, provider_steps, read_results
 from simulator.errors import InputError
 from simulator.runner.logged import erased_episodes
 from simulator.seats import Line
@@ -89,10 +89,13 @@ class Loaded(NamedTuple):
     erased: int = 0
 
 
-def load_dialogues(sources: Sequence[str], log: Path) -> Loaded:
+def load_dialogues(
+    sources: Sequence[str], log: Path, tell: Callable[[Path, ResultsFile], None] | None = None
+) -> Loaded:
     """Dialogues from results files and from runs in the log, by path and by name.
 
-    Those of people who have withdrawn are left out, and counted.
+    Those of people who have withdrawn are left out, and counted. Each file that was read is handed to `tell`,
+    which may say what was left out of it.
 
     Raises:
         InputError: if a file is not of the published form.
@@ -102,7 +105,10 @@ def load_dialogues(sources: Sequence[str], log: Path) -> Loaded:
     erased = 0
     for source in sources:
         if Path(source).is_file():
-            found.extend(map(from_published, load_results(source)))
+            file = read_results(source)
+            found.extend(map(from_published, file.dialogues))
+            if tell:
+                tell(Path(source), file)
             continue
         if not log.exists():
             raise InputError(f"{source}: no such file, and there is no log at {log} that could hold a run.")

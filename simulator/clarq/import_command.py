@@ -11,9 +11,10 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.clarq.importing import import_results
+from simulator.clarq.importing import import_file
 from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.terminal import print_report
+from simulator.clarq.reporting.terminal import print_report, tell_left_out
+from simulator.clarq.results import read_results
 from simulator.errors import InputError
 
 
@@ -22,14 +23,19 @@ def import_clarq(
     run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
     log: LogOption = None,
 ) -> None:
-    """Bring published results files into the log, and score them."""
+    """Bring published results files into the log, and score them.
+
+    Rows without a dialogue are counted; rows that cannot be read are left out and told.
+    """
     if run and len(files) > 1:
         raise InputError("--run names one run; give one file, or leave it out.")
     path = log or default_path()
     console = Console()
     for file in files:
+        read = read_results(file)
         with LogWriter(path, durable=False) as writer:
-            imported = import_results(file, writer, run)
+            imported = import_file(read, file, writer, run)
         with LogReader(path) as reader:
             console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
             print_report(console, report(reader, imported.id), [])
+        tell_left_out(file, read)

@@ -9,7 +9,7 @@ from logs import LogConflict, LogWriter
 from logs.rows import Ending, Episode, Event, Run, Turn
 from simulator.clarq.data import item_row
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
-from simulator.clarq.results import PublishedDialogue, file_digest, load_results, provider_steps
+from simulator.clarq.results import PublishedDialogue, ResultsFile, file_digest, provider_steps, read_results
 from simulator.clarq.score import score_dialogue, score_rows
 from simulator.errors import InputError
 from trees import OPENING
@@ -18,20 +18,32 @@ from trees import OPENING
 def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
     """Write every dialogue of a published results file into the log as one run; importing again adds nothing.
 
-    Which nodes a provider line gives is read off by containment (spec section 7).
+    Which nodes a provider line gives is read off by containment (spec section 7). The run's configuration
+    says how many rows hold no dialogue (``unplayed``) and how many could not be read (``unreadable``).
 
     Raises:
         InputError: if the file is not of the published form, or the log holds another run of that name.
         LogError: if the log cannot be written.
     """
-    dialogues = load_results(path)
+    return import_file(read_results(path), path, log, name)
+
+
+def import_file(file: ResultsFile, path: Path, log: LogWriter, name: str | None = None) -> Run:
+    """Write what was read of the results file at `path` into the log; see `import_results`."""
     digest = file_digest(path)
+    unreadable = sum(fault.severity == "error" for fault in file.faults)
+    left_out = {"unplayed": file.unplayed, "unreadable": unreadable}
     run = Run(
         id=name or f"{path.stem}-{digest[:8]}",
         benchmark="clarq",
         setup="L2L",
         seed=0,
-        config={"imported": path.name, "sha256": digest, "planned": len(dialogues)},
+        config={
+            "imported": path.name,
+            "sha256": digest,
+            "planned": len(file.dialogues),
+            **{kind: count for kind, count in left_out.items() if count},
+        },
     )
     try:
         known = log.put(run).result().duplicate
@@ -39,7 +51,7 @@ def import_results(path: Path, log: LogWriter, name: str | None = None) -> Run:
         raise InputError(
             f"The log holds another run {run.id!r}; give this one another name with --run."
         ) from error
-    for dialogue in dialogues:
+    for dialogue in file.dialogues:
         _write(dialogue, run, log)
     if not known:
         log.put(Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": digest}))

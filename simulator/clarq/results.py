@@ -2,6 +2,10 @@
 
 A file is a list of task types, each a list of tasks as in the data files, with `gold_structure` (the tree
 indices) and the dialogue in ``l2l[0]``: alternating lines, provider first (spec section 2).
+
+What is odd in the published files, and how it is read: the tasks of types 27 to 31 were not played, their
+``l2l[0]`` is empty; such rows are counted and passed over. Their ``gold_structure`` begins with the opening's
+``0``, which the others leave out.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ from typing import Any, TypeVar
 from simulator.clarq.compose import contains, strip_speaker
 from simulator.errors import InputError
 from simulator.seats import Line
-from trees import Background, Frontier, Node, Task, Tree
+from trees import OPENING, Background, Frontier, Node, Task, Tree
+from trees.faults import Fault, Severity
+from trees.types import task_type
 
 _T = TypeVar("_T")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -66,26 +72,71 @@ class ProviderStep:
         return frontier.give(self.given)
 
 
+@dataclass(frozen=True, slots=True)
+class ResultsFile:
+    """What can be read of a results file.
+
+    Attributes:
+        dialogues: the dialogues, in the file's order.
+        unplayed: rows without a dialogue.
+        faults: what is wrong with other rows, one each; such a row is left out, unless it is a warning's.
+    """
+
+    dialogues: tuple[PublishedDialogue, ...]
+    unplayed: int
+    faults: tuple[Fault, ...]
+
+
 def load_results(path: str | Path) -> tuple[PublishedDialogue, ...]:
-    """Read a published results file.
+    """Return the dialogues of a published results file that can be read; see `read_results`.
 
     Raises:
-        InputError: if the file cannot be read or is not of that form; names file, type, task and field.
+        InputError: if the file cannot be read or none of its rows can.
+    """
+    return read_results(path).dialogues
+
+
+def read_results(path: str | Path) -> ResultsFile:
+    """Read a published results file, row by row: one odd row does not cost the file.
+
+    Raises:
+        InputError: if the file cannot be read or has rows and none can; names file, type, task and field.
     """
     path = Path(path)
+    dialogues: list[PublishedDialogue] = []
+    faults: list[Fault] = []
+    unplayed = 0
+    for number, tasks in enumerate(_types(path), start=1):
+        if not isinstance(tasks, list):
+            faults.append(_fault(path, f"{number}", "expected a list of tasks"))
+            continue
+        for position, record in enumerate(tasks):
+            row = f"{number}.{position}"
+            try:
+                dialogue = _dialogue(record, number, position, path, faults)
+            except (InputError, ValueError) as error:
+                faults.append(_fault(path, row, f"type {number}, task {position}: {error}"))
+                continue
+            if dialogue is None:
+                unplayed += 1
+            else:
+                dialogues.append(dialogue)
+    if not dialogues and (faults or unplayed):
+        said = f"; {faults[0].message}" if faults else ""
+        raise InputError(f"{path}: holds no dialogue that can be read ({unplayed} rows have none{said})")
+    return ResultsFile(tuple(dialogues), unplayed, tuple(faults))
+
+
+def _types(path: Path) -> list[Any]:
     try:
-        types = json.loads(path.read_text(encoding="utf-8"))
+        types = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({error}); expected a ClarQ-LLM results file") from error
-    if not isinstance(types, list) or not all(isinstance(tasks, list) for tasks in types):
+    if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
         raise InputError(f"{path}: expected a list of task types, each a list of tasks")
-    return tuple(
-        _dialogue(record, number, position, path)
-        for number, tasks in enumerate(types, start=1)
-        for position, record in enumerate(tasks)
-    )
+    return types
 
 
 def file_digest(path: str | Path) -> str:
@@ -118,56 +169,80 @@ def provider_steps(dialogue: PublishedDialogue) -> Iterator[ProviderStep]:
         frontier = step.after
 
 
-def _dialogue(record: Any, number: int, position: int, path: Path) -> PublishedDialogue:
-    place = f"{path}: type {number}, task {position}"
+def _dialogue(
+    record: Any, number: int, position: int, path: Path, warnings: list[Fault]
+) -> PublishedDialogue | None:
+    """Read a row; None if its task was not played. What costs the row nothing is added to `warnings`."""
     if not isinstance(record, dict):
-        raise InputError(f"{place}: expected an object")
-    texts = [strip_speaker(line) for line in _field(record, "all_response", str, place).splitlines()]
-    indices = _field(record, "gold_structure", list, place)
+        raise InputError("expected an object")
+    spoken = _spoken(record)
+    if not spoken:
+        return None
+    responses = _field(record, "all_response", str).splitlines()
+    texts = [strip_speaker(line) for line in responses if line.strip()]
+    indices = [str(index) for index in _field(record, "gold_structure", list)]
+    if indices[:1] == [OPENING]:
+        del indices[0]
     if len(texts) != len(indices) + 1:
         raise InputError(
-            f"{place}: all_response has {len(texts)} lines, gold_structure {len(indices)} indices; "
-            "expected one line more than indices"
+            f"all_response has {len(texts)} lines, gold_structure {len(indices)} indices "
+            "besides the opening's; expected one line more than indices"
         )
     explanations = record.get("all_response_exaplain") or [None] * len(indices)
-    if len(explanations) != len(indices):
-        raise InputError(
-            f"{place}: all_response_exaplain has {len(explanations)} entries, not {len(indices)}"
-        )
-    nodes = map(Node, indices, texts[1:], explanations)
+    if not _are_explanations(explanations, len(indices)):
+        said = f"all_response_exaplain should hold {len(indices)} sentences; the row is read without them"
+        warnings.append(_fault(path, f"{number}.{position}", said, "warning"))
+        explanations = [None] * len(indices)
     try:
-        tree = Tree(texts[0], tuple(nodes))
+        tree = Tree(texts[0], tuple(map(Node, indices, texts[1:], explanations)))
     except ValueError as error:
-        raise InputError(f"{place}: gold_structure: {error}") from error
-    dialogues = _field(record, "l2l", list, place)
-    if not dialogues or not all(isinstance(line, str) for line in dialogues[0]):
-        raise InputError(f"{place}: l2l[0] should be the dialogue, a list of lines")
+        raise InputError(f"gold_structure: {error}") from error
+    prompt = record.get("background")
     task = Task(
         id=f"{number}.{position}",
-        type=number,
+        type=task_type(number).number,
         language="zh" if _CHINESE.search(texts[0]) else "en",
-        background=_background(_field(record, "background_splitted", list, place), place),
+        background=_background(_field(record, "background_splitted", list)),
         tree=tree,
-        prompt=record.get("background"),
+        prompt=prompt if isinstance(prompt, str) else None,
         source=str(path),
     )
     lines = tuple(
         Line("seeker", line.strip()) if turn % 2 else Line("provider", strip_speaker(line))
-        for turn, line in enumerate(dialogues[0])
+        for turn, line in enumerate(spoken)
     )
     return PublishedDialogue(task, lines, str(path))
 
 
-def _field(record: dict[str, Any], name: str, kind: type[_T], place: str) -> _T:
+def _are_explanations(value: Any, count: int) -> bool:
+    return (
+        isinstance(value, list) and len(value) == count and all(isinstance(one, str | None) for one in value)
+    )
+
+
+def _spoken(record: dict[str, Any]) -> list[str]:
+    """The lines of the dialogue, none if the task was not played."""
+    dialogues = _field(record, "l2l", list)
+    lines = dialogues[0] if dialogues else []
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise InputError("l2l[0] should be the dialogue, a list of lines")
+    return lines
+
+
+def _fault(path: Path, row: str, message: str, severity: Severity = "error") -> Fault:
+    return Fault(str(path), row, 0, "format", message, severity)
+
+
+def _field(record: dict[str, Any], name: str, kind: type[_T]) -> _T:
     value = record.get(name)
     if not isinstance(value, kind):
-        raise InputError(f"{place}: field {name!r} should be a {kind.__name__}, is {type(value).__name__}")
+        raise InputError(f"field {name!r} should be a {kind.__name__}, is {type(value).__name__}")
     return value
 
 
-def _background(parts: list[Any], place: str) -> Background:
+def _background(parts: list[Any]) -> Background:
     if len(parts) != 5 or not all(isinstance(part, str) for part in parts):
-        raise InputError(f"{place}: background_splitted should hold five strings")
+        raise InputError("background_splitted should hold five strings")
     role, task, items, skills, scenes = parts
     return Background(role.strip(), task.strip(), _lines(items), _lines(skills), _lines(scenes))
 

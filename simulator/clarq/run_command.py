@@ -25,7 +25,7 @@ from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.home import home
-from simulator.models import Budget, ChatModel, ModelOptions
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -33,12 +33,20 @@ from simulator.runner.options import (
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
+    ExcludeAbortedOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
+from simulator.runner.telling import has_gone_wrong, say
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
@@ -66,9 +74,16 @@ def run_clarq(
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play ClarQ-LLM dialogues and score them. The same command again continues where it stopped."""
@@ -85,6 +100,10 @@ def run_clarq(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
     items = tuple(
         task
@@ -98,17 +117,24 @@ def run_clarq(
         manner=manner,
         options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
         config={"data": data, "languages": list(languages)},
+        needs=_needs(provider, judge),
         title="dialogues",
         shown=SHOWN,
-        afterwards=partial(_judged, judge, manner.models),
+        # Decoding options are the players': who judges does so as ever.
+        afterwards=partial(_judged, judge, replace(manner.models, decoding=Decoding(), extra={})),
     )
     console = Console()
     run_id = play(wanted, console)
     with LogReader(manner.log) as reader:
-        told = report(reader, run_id)
+        told = report(reader, run_id, exclude_aborted=exclude_aborted)
         print_report(console, told, reader.usage(run_id))
-    if told.failures:
+    if has_gone_wrong(told.statuses):
         raise typer.Exit(1)
+
+
+def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
+    """What is asked of models beside text: experts and judges fill in forms."""
+    return dict.fromkeys((provider, *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager
@@ -120,7 +146,7 @@ async def _judged(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge)
+                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -133,6 +159,8 @@ def score_command(
     budget: float | None,
     as_json: bool,
     log: Path | None,
+    *,
+    exclude_aborted: bool = False,
 ) -> None:
     """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
     path = log or default_path()
@@ -149,23 +177,30 @@ def score_command(
                 )
                 asyncio.run(_judge(run, judge, options, reader, writer))
             _rescore(run, reader, writer)
+        told = report(reader, run, exclude_aborted=exclude_aborted)
         if as_json:
-            console.print_json(data=report_json(report(reader, run)))
+            console.print_json(data=report_json(told))
         else:
-            print_report(console, report(reader, run), reader.usage(run))
+            print_report(console, told, reader.usage(run))
 
 
 def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
     """Append the scores of a run as they follow from its turns and judgments now."""
-    for one in score_run(reader, run_id):
+    for one in score_run(reader, run_id, exclude_aborted=True):
         for row in score_rows(one.episode.id, one.scores):
             log.put(row)
+
+
+def _tell_lost(episode_id: str, error: Malformed) -> None:
+    said = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
+    said += "askback score --judge asks again."
+    say(Console(stderr=True), said, "yellow")
 
 
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
-            await judge_run(reader, log, run_id, judge)
+            await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 
 @asynccontextmanager

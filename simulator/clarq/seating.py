@@ -9,7 +9,8 @@ from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_model import ModelSeeker
-from simulator.clarq.players.seeker_offline import MANNERS, OfflineSeeker
+from simulator.clarq.players.seeker_offline import OfflineSeeker
+from simulator.clarq.seeker.planning import MANNERS
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Seat

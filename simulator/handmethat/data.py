@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from simulator import datasets
 from simulator.errors import InputError
@@ -18,6 +19,7 @@ from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, to_formula
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
+from simulator.handmethat.sample import Sample, Stratum, stratum
 from simulator.handmethat.task import LEVELS, Task
 from trees.faults import Fault
 
@@ -25,8 +27,10 @@ __all__ = [
     "BENCHMARK",
     "BUILTIN",
     "Checked",
+    "Drawn",
     "NoEpisodeError",
     "check_folder",
+    "draw_tasks",
     "item_row",
     "load_tasks",
     "task_from_row",
@@ -53,6 +57,31 @@ class Checked:
     faults: tuple[Fault, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Episodes to play, and what they are a sample of.
+
+    Attributes:
+        tasks: sorted by level, quest type, goal and number.
+        population: of how many they were drawn.
+        sample: how; None if they are all that there are.
+    """
+
+    tasks: tuple[Task, ...]
+    population: int
+    sample: Sample | None = None
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def to_json(self) -> dict[str, Any]:
+        """How they were drawn, for the log; empty if they are all that there are."""
+        return {} if self.sample is None else self.sample.to_json(self.population)
+
+
 def load_tasks(
     data: str | Path = BUILTIN,
     *,
@@ -72,46 +101,93 @@ def load_tasks(
         quests: those wanted; all if None.
         goals: numbers of the templates wanted; all if None.
         split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
-        limit: the first so many only.
+        limit: the first so many only, for a look; `draw_tasks` draws samples.
         replay: current states by performing the human's actions, instead of the file's (stale states).
 
     Raises:
         NoEpisodeError: if nothing is left to play.
         InputError: if the data do not exist, or a file is faulty.
     """
-    wanted = _Wanted(
+    if limit is not None and limit < 1:
+        raise InputError(f"limit {limit}: must be 1 or more")
+    wanted = _wanted(levels, quests, goals)
+    return _some(tuple(islice(_read(_pool(data, split, wanted), wanted, replay), limit)), data)
+
+
+def draw_tasks(
+    data: str | Path = BUILTIN,
+    sample: Sample | None = None,
+    *,
+    levels: Iterable[int] | None = None,
+    quests: Iterable[str] | None = None,
+    goals: Iterable[int] | None = None,
+    split: str | None = None,
+    replay: bool = False,
+) -> Drawn:
+    """A sample of the episodes of `load_tasks`, which tells the arguments; all of them if `sample` is None.
+
+    Of files with published names only those drawn are read.
+
+    Raises:
+        NoEpisodeError: if nothing is left to play.
+        InputError: if the data do not exist, or a file is faulty.
+    """
+    wanted = _wanted(levels, quests, goals)
+    pool = _pool(data, split, wanted)
+    names = [parse_name(one.name) if isinstance(one, Path) else None for one in pool]
+    if sample is not None and all(names):
+        strata = [Stratum(name.level or 4, name.quest, name.goal) for name in names if name is not None]
+        drawn = sample.draw(strata)
+        tasks = tuple(_read([pool[i] for i in drawn], wanted, replay))
+        if [_as_named(task) for task in tasks] == [strata[i][:2] for i in drawn]:
+            return Drawn(tasks=_some(tasks, data), population=len(pool), sample=sample)
+    # All are wanted, or names say nothing, or something else than their files: the files are believed.
+    tasks = _some(tuple(_read(pool, wanted, replay)), data)
+    if sample is None:
+        return Drawn(tasks=tasks, population=len(tasks))
+    drawn = sample.draw([stratum(task) for task in tasks])
+    return Drawn(tasks=tuple(tasks[i] for i in drawn), population=len(tasks), sample=sample)
+
+
+def _wanted(
+    levels: Iterable[int] | None, quests: Iterable[str] | None, goals: Iterable[int] | None
+) -> _Wanted:
+    return _Wanted(
         levels=_chosen("level", levels, LEVELS),
         quests=_chosen("quest", quests, QUESTS),
         goals=None if goals is None else frozenset(goals),
     )
+
+
+def _pool(data: str | Path, split: str | None, wanted: _Wanted) -> Sequence[Task | Path]:
+    """The built-in episodes, or the files that may be wanted, in order."""
     if split is not None and split not in PARTS:
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: must be 1 or more")
-    if data == BUILTIN:
-        if split is not None:
-            raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
-        found = [task for task in builtin_tasks() if wanted.task(task)][:limit]
-    else:
-        found = _read(_files(_place(data), split, wanted), wanted, limit, replay)
-    if not found:
+    if data != BUILTIN:
+        return _files(_place(data), split, wanted)
+    if split is not None:
+        raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
+    return builtin_tasks()
+
+
+def _read(pool: Iterable[Task | Path], wanted: _Wanted, replay: bool) -> Iterator[Task]:
+    tasks = (one if isinstance(one, Task) else read_file(one, replay=replay) for one in pool)
+    return (task for task in tasks if wanted.task(task))
+
+
+def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
+    if not tasks:
         raise NoEpisodeError(
             f"data {str(data)!r} hold no episode of the levels, quests, goals, split asked for",
             code="no_episodes",
             data=str(data),
         )
-    return tuple(found)
+    return tasks
 
 
-def _read(files: Iterable[Path], wanted: _Wanted, limit: int | None, replay: bool) -> list[Task]:
-    found: list[Task] = []
-    for path in files:
-        task = read_file(path, replay=replay)
-        if wanted.task(task):
-            found.append(task)
-        if len(found) == limit:
-            break
-    return found
+def _as_named(task: Task) -> tuple[int, str]:
+    """What a name tells of a file rightly, if it does; the file need not say its template."""
+    return task.level, task.meaning.quest
 
 
 def check_folder(path: Path) -> Checked:
@@ -130,7 +206,7 @@ def check_files(files: Sequence[Path]) -> Checked:
             beside = {one.name for one in episode_files(_episode_folder(file.parent))}
             faults += _split_faults(file, beside)
             continue
-        checked = check_file(file)
+        checked = check_file(file, whole=False)
         faults += checked.faults
         if checked.task is not None:
             tasks.append(checked.task)
@@ -166,7 +242,7 @@ class _Wanted:
         return all(allowed is None or value in allowed for value, allowed in pairs)
 
 
-def _files(path: Path, split: str | None, wanted: _Wanted) -> Iterator[Path]:
+def _files(path: Path, split: str | None, wanted: _Wanted) -> Sequence[Path]:
     if path.is_file():
         files: Sequence[Path] = [path]
     elif path.is_dir():
@@ -184,7 +260,7 @@ def _files(path: Path, split: str | None, wanted: _Wanted) -> Iterator[Path]:
             raise InputError(f"{path}: there is no {SPLIT_FILE} here or one folder up that tells the split")
         names = set(read_split(split_file).part(split))
         files = [file for file in files if file.name in names]
-    return (file for file in files if wanted.name(parse_name(file.name)))
+    return [file for file in files if wanted.name(parse_name(file.name))]
 
 
 def _place(data: str | Path) -> Path:

@@ -218,6 +218,7 @@ def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
         "protocol": options.protocol,
         "limit": options.limit,
         "max_questions": options.max_questions,
+        "longest": options.longest,
     }
     return _turn(table, state, HUMAN, Reply(), table.play.game.utterance, payload, {})
 

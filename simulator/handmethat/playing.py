@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from simulator.errors import InputError
+from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
 from simulator.handmethat.env.sight import visible
 from simulator.handmethat.meanings.model import Quest
@@ -45,6 +46,8 @@ class Options:
         protocol: ``free`` or ``paper`` (see the module).
         max_questions: questions that are answered; None for as many as are asked.
         append_view: what the robot sees is told after each command (spec 12.1 #26).
+        longest: characters of a command or question that are read; None for any number, as in logs that do
+            not say.
         commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
     """
 
@@ -53,6 +56,7 @@ class Options:
     protocol: Protocol = "free"
     max_questions: int | None = None
     append_view: bool = False
+    longest: int | None = LONGEST_COMMAND
     commands: CommandList = "listed"
 
     @classmethod
@@ -116,7 +120,14 @@ class Play:
 
     def __init__(self, task: Task, language: Language, options: Options, *, text: bool = True) -> None:
         self.task, self.language, self.options = task, language, options
-        self.game = Game(task, mode=options.mode, limit=options.limit, language=language, text=text)
+        self.game = Game(
+            task,
+            mode=options.mode,
+            limit=options.limit,
+            language=language,
+            text=text,
+            longest=options.longest,
+        )
         self._steps: list[Step] = []
 
     def steps(self, commands: Sequence[str]) -> tuple[Step, ...]:
@@ -164,7 +175,8 @@ class Play:
         if refused:
             return self._refused(before, command, refused)
         outcome = self.game.act(before, command)
-        if not outcome.done and self._executed(outcome):
+        # The paper's protocol ends here.
+        if not outcome.done and self.options.protocol == "paper" and self.carried_out(outcome):
             outcome = outcome._replace(game=outcome.game._replace(stopped=True))
         return Step(command, outcome, "", over(outcome.game))
 
@@ -188,9 +200,9 @@ class Play:
         outcome = Outcome(after, "invalid", "", -cost, None, "", read)
         return Step(command, outcome, why, over(after))
 
-    def _executed(self, outcome: Outcome) -> bool:
-        """Whether the paper's protocol ends here: the instruction has been carried out with some thing."""
-        if self.options.protocol != "paper" or outcome.action is None:
+    def carried_out(self, outcome: Outcome) -> bool:
+        """Whether by this the instruction has been carried out with some thing, rightly or not."""
+        if outcome.action is None:
             return False
         key = self._quest if self._quest != "change_state" else str(self.task.utterance.argument)
         return outcome.command.verb in _EXECUTES[key] and self._about_a_thing(outcome)

@@ -1,4 +1,4 @@
-"""How episodes are generated: every choice of spec section 12, and three named sets of them."""
+"""How episodes are generated: every choice of spec section 12, and named sets of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from simulator.handmethat.scene import SceneRules
 
 Truncation = Literal["v1", "v2", "uniform"]
 Costs = Literal["estimate", "planner", "search"]
+Ties = Literal["seeded", "fewest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,10 @@ class Profile:
         costs: what the cost-to-go is (7): the FF ``estimate``; the length of a plan for the whole goal by
             our ``planner``, which is near the shortest; or that of a shortest one by exact ``search``, which
             gives up on large goals.
+        ties: which of equally early operators and options an estimate counts (B20): those that come first in
+            an order drawn from the episode's seed, as published programs do, whose lists are sets; or those
+            that need the ``fewest`` operators, which is faster and biased low.
+        broken_plans: the human's plan may break what it has achieved (5).
         bring_bonus: added to the reward of bring_me (7).
         strict: useful only if it shortens the way, not if it keeps it (10).
         untargeted_may_help: the corner case of the published code (9).
@@ -54,6 +59,8 @@ class Profile:
     least_shown: int
     whole_plan: bool = False
     costs: Costs = "estimate"
+    ties: Ties = "seeded"
+    broken_plans: bool = False
     bring_bonus: int = 1
     strict: bool = False
     untargeted_may_help: bool = False
@@ -72,13 +79,14 @@ class Profile:
     @property
     def style(self) -> Rules:
         """Whose file names its episodes have."""
-        return "v2" if self.name.split(",")[0] == "v2" else "v1"
+        return "v2" if self.name.startswith("v2") else "v1"
 
 
 # What may be changed in a profile by name: of the profile itself, and of its scenes.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "truncation": get_args(Truncation),
     "costs": get_args(Costs),
+    "ties": get_args(Ties),
     "counts": get_args(Rules),
 }
 _NUMBERS: Final = ("least_shown", "bring_bonus")
@@ -86,10 +94,21 @@ _SWITCHES: Final = tuple(
     field.name for kind in (Profile, SceneRules) for field in fields(kind) if field.type == "bool"
 )
 
+# Where profiles follow the paper or mend a bug, and published programs do not.
+_PARITY: Final[Mapping[str, Any]] = {
+    "broken_plans": True,
+    "untargeted_may_help": True,
+    "sampled_reading": True,
+    "useful_reading": True,
+    "subclasses_everywhere": False,
+    "substring_targets": True,
+    "locations_count": True,
+}
+
 
 @cache
 def load_profile(name: str) -> Profile:
-    """The profile called `name`: ``v1``, ``v2`` or ``paper``, with choices changed by ``v2,strict=true,…``.
+    """The profile called `name`, one of `load_profiles`, with choices changed by ``v2,strict=true,…``.
 
     Raises:
         InputError: if there is no such profile, no such choice, or it cannot be chosen so.
@@ -126,26 +145,28 @@ def _chosen(name: str, key: str, value: str) -> Any:
 
 @cache
 def load_profiles() -> Mapping[str, Profile]:
-    """The named profiles: ``v1``, ``v2`` and ``paper``."""
+    """The named profiles: ``v1``, ``v2``, both as published to the last quirk, and ``paper``."""
     published = {"bring_me": 4700.0, "move_to": 4765.0, "change_state": 535.0}
+    v1 = Profile(
+        name="v1",
+        templates="all",
+        scene=SceneRules(counts="v1"),
+        distractors=False,
+        truncation="v1",
+        least_shown=0,
+        mix=published,
+    )
+    v2 = Profile(
+        name="v2",
+        templates="v2",
+        scene=SceneRules(counts="v2"),
+        distractors=True,
+        truncation="v2",
+        least_shown=3,
+    )
     return {
-        "v1": Profile(
-            name="v1",
-            templates="all",
-            scene=SceneRules(counts="v1"),
-            distractors=False,
-            truncation="v1",
-            least_shown=0,
-            mix=published,
-        ),
-        "v2": Profile(
-            name="v2",
-            templates="v2",
-            scene=SceneRules(counts="v2"),
-            distractors=True,
-            truncation="v2",
-            least_shown=3,
-        ),
+        "v1": v1,
+        "v2": v2,
         "paper": Profile(
             name="paper",
             templates="all",
@@ -164,4 +185,6 @@ def load_profiles() -> Mapping[str, Profile]:
             strict_level4=True,
             mix=published,
         ),
+        "v1-reference": replace(v1, name="v1-reference", **_PARITY),
+        "v2-reference": replace(v2, name="v2-reference", **_PARITY),
     }

@@ -15,6 +15,7 @@ from logs.paths import default_path
 from simulator.errors import InputError
 from simulator.handmethat.reporting.report import Report, report
 from simulator.handmethat.reporting.terminal import print_report, report_csv, report_json, report_latex
+from simulator.runner.options import ExcludeAbortedOption
 
 Format = Literal["text", "csv", "latex", "json"]
 
@@ -23,11 +24,12 @@ def report_handmethat(
     runs: Annotated[list[str], typer.Argument(help="names of runs (askback log list shows them)")],
     form: Annotated[Format, typer.Option("--format", help="text, csv, latex or json")] = "text",
     out: Annotated[Path | None, typer.Option(help="the file to write; default: the terminal")] = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Tables of several runs side by side: by level, by questions asked, and the gain per question."""
     with LogReader(log or default_path()) as reader:
-        found = report(reader, list(dict.fromkeys(runs)))
+        found = report(reader, list(dict.fromkeys(runs)), exclude_aborted=exclude_aborted)
     if form == "text" and out is None:
         print_report(Console(), found)
         return

@@ -14,6 +14,7 @@ from simulator.errors import InputError
 from simulator.handmethat.actions import Action
 from simulator.handmethat.hierarchy import STATES, hierarchy, make_kind, role_of
 from simulator.handmethat.meanings.model import Grounding, Meaning, describe
+from simulator.handmethat.sample import Stratum
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 
@@ -94,6 +95,11 @@ def task_from_row(row: Item | Mapping[str, Any]) -> Task:
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"not a HandMeThat item: {error!r}; it must come from this log's items") from error
+
+
+def stratum_of_row(row: Item) -> Stratum:
+    """What a task is, out of its row of the log."""
+    return Stratum(row.data["level"], row.data["meaning"][0], row.data["goal_index"])
 
 
 def _world_to_json(world: World) -> dict[str, Any]:

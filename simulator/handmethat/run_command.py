@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Annotated, Final, Literal
 
 import typer
@@ -13,7 +12,7 @@ from logs import LogReader, ModelUsage
 from logs.cli import LogOption
 from logs.rows import Score
 from simulator.errors import InputError
-from simulator.handmethat.data import NoEpisodeError, load_tasks
+from simulator.handmethat.data import Drawn, draw_tasks
 from simulator.handmethat.env.game import LIMIT, CommandList
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
@@ -21,23 +20,34 @@ from simulator.handmethat.reporting.report import Report, report
 from simulator.handmethat.reporting.scored import score_run
 from simulator.handmethat.reporting.terminal import print_report, report_json
 from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.sample import Sample
 from simulator.handmethat.score import score_rows
-from simulator.handmethat.task import LEVELS, Task
+from simulator.handmethat.task import LEVELS
 from simulator.handmethat.views import Protocol
+from simulator.models import Decoding
 from simulator.runner.command import Wanted, play, read_manner, read_ranges
+from simulator.runner.logged import endings_of
 from simulator.runner.options import (
     BaseUrlOption,
     BudgetOption,
     CacheOption,
     ConcurrencyOption,
     DataOption,
+    ExcludeAbortedOption,
+    MaxTokensOption,
     PricesOption,
+    ReasoningEffortOption,
     RepeatOption,
     RunOption,
     SeedOption,
+    SetOption,
+    TemperatureOption,
+    TimeoutOption,
+    TopPOption,
     WorkersOption,
 )
 from simulator.runner.scoring import by_rules
+from simulator.runner.telling import has_gone_wrong
 from trees import Language
 
 SHOWN: Final = {"success": "success", "score": "score", "moves_of_success": "moves", "questions": "asked"}
@@ -56,9 +66,14 @@ def run_handmethat(
     lang: Annotated[Language, typer.Option(help="language of everything that is said")] = "en",
     mode: Annotated[Modes, typer.Option(help="what the robot sees; both: a run for each")] = "partial",
     levels: Annotated[str | None, typer.Option(help="levels, such as 1-4 or 2,3")] = None,
-    per_level: Annotated[int | None, typer.Option(min=1, help="the first so many items of a level")] = None,
+    per_level: Annotated[
+        int | None, typer.Option(min=1, help="a sample of so many items of each level, stratified")
+    ] = None,
     split: Annotated[str | None, typer.Option(help="train, validate or test, as the split file says")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="commands and questions per episode")] = LIMIT,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="a sample of so many items, balanced over levels")
+    ] = None,
+    turn_limit: Annotated[int, typer.Option(min=1, help="commands and questions per episode")] = LIMIT,
     questions: Annotated[
         int | None, typer.Option(min=0, help="questions that are answered; default: any number")
     ] = None,
@@ -77,9 +92,16 @@ def run_handmethat(
     workers: WorkersOption = None,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
+    temperature: TemperatureOption = None,
+    top_p: TopPOption = None,
+    max_tokens: MaxTokensOption = None,
+    reasoning_effort: ReasoningEffortOption = None,
+    settings: SetOption = None,
+    timeout: TimeoutOption = None,
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Play HandMeThat episodes and score them. The same command again continues where it stopped."""
@@ -94,14 +116,19 @@ def run_handmethat(
         cache=cache,
         prices=prices,
         run=run,
+        decoding=Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens),
+        reasoning_effort=reasoning_effort,
+        settings=settings,
+        timeout=timeout,
     )
-    tasks = load_items(data, None if levels is None else parse_levels(levels), per_level, split)
+    chosen = None if levels is None else parse_levels(levels)
+    drawn = load_items(data, chosen, per_level, split, limit=limit, seed=seed)
     told: list[str] = []
     console = Console()
     for one in ("partial", "full") if mode == "both" else (mode,):
         options = {
             "mode": one,
-            "limit": limit,
+            "limit": turn_limit,
             "protocol": protocol,
             "max_questions": questions,
             "append_view": append_view,
@@ -111,36 +138,38 @@ def run_handmethat(
         wanted = Wanted(
             room=ROOM,
             seats={ROBOT: robot, HUMAN: human},
-            items=tuple(Posed(task, lang) for task in tasks),
+            items=tuple(Posed(task, lang) for task in drawn),
             manner=manner.called(f"{run}-{one}" if run and mode == "both" else run),
             options=options,
-            config={"data": data, "language": lang},
+            config={"data": data, "language": lang, **({"sample": drawn.to_json()} if drawn.sample else {})},
             shown=SHOWN,
         )
         told.append(play(wanted, console))
     with LogReader(manner.log) as reader:
-        found = report(reader, told)
+        found = report(reader, told, exclude_aborted=exclude_aborted)
+        wrong = any(has_gone_wrong(endings_of(reader, one).statuses) for one in told)
         print_report(console, found, [usage for one in told for usage in reader.usage(one)])
-    if found.failures:
+    if wrong:
         raise typer.Exit(1)
 
 
 def load_items(
-    data: str, levels: tuple[int, ...] | None, per_level: int | None, split: str | None
-) -> tuple[Task, ...]:
-    """The tasks to play: all of some levels, or the first so many of each.
+    data: str,
+    levels: tuple[int, ...] | None,
+    per_level: int | None,
+    split: str | None,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+) -> Drawn:
+    """The tasks to play: all of some levels, or a sample of them.
 
     Raises:
         InputError: if there are none.
     """
-    if per_level is None:
-        return load_tasks(data, levels=levels, split=split)
-    found: list[Task] = []
-    for level in levels or LEVELS:
-        # Not every data set has every level.
-        with suppress(NoEpisodeError):
-            found += load_tasks(data, levels=[level], split=split, limit=per_level)
-    return tuple(found) or load_tasks(data, levels=levels, split=split, limit=per_level)
+    every = per_level is None and limit is None
+    sample = None if every else Sample(limit=limit, per_level=per_level, seed=seed)
+    return draw_tasks(data, sample, levels=levels, split=split)
 
 
 def parse_levels(text: str) -> tuple[int, ...]:
@@ -156,12 +185,14 @@ def parse_levels(text: str) -> tuple[int, ...]:
 
 
 def _rows(reader: LogReader, run: str) -> Iterator[Score]:
-    for one in score_run(reader, run):
+    for one in score_run(reader, run, exclude_aborted=True):
         yield from score_rows(one.episode.id, one.scores)
 
 
-def _summary(reader: LogReader, run: str) -> tuple[Report, Sequence[ModelUsage]]:
-    return report(reader, [run]), reader.usage(run)
+def _summary(
+    reader: LogReader, run_id: str, *, exclude_aborted: bool = False
+) -> tuple[Report, Sequence[ModelUsage]]:
+    return report(reader, [run_id], exclude_aborted=exclude_aborted), reader.usage(run_id)
 
 
 def _print(console: Console, found: Sequence[tuple[Report, Sequence[ModelUsage]]]) -> None:

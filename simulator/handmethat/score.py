@@ -6,7 +6,9 @@
 * **raw_sum**: the running sum of rewards: who stops early loses little.
 * **moves**: commands and questions; **moves_of_success**: the same, of successes alone.
 
-Turns are replayed: what counts is where the commands lead, not what was logged of it.
+Turns are replayed: what counts is where the commands lead, not what was logged of it. Only what a question
+asked, and so what it cost, is taken from the log: an episode keeps its score when questions are understood
+better, or are priced by another rule, than when it was played.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import Any, Final
 from logs.rows import Score, Turn
 from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs
-from simulator.handmethat.playing import Options, Play
+from simulator.handmethat.env.questions import question_cost
+from simulator.handmethat.playing import Options, Play, Step
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
 
@@ -71,6 +74,8 @@ def score_episode(task: Task, turns: Sequence[Turn]) -> EpisodeScores:
     play = Play(task, "en", options, text=False)
     steps = play.steps([str(turn.payload["command"]) for turn in turns if turn.seat == ROBOT])
     game = steps[-1].game if steps else play.game.start()
+    dearer = _dearer(steps, [turn for turn in turns if turn.seat == ROBOT])
+    game = game._replace(score=game.score - dearer, question_cost=game.question_cost + dearer)
     failure = Costs().failure
     return EpisodeScores(
         success=game.success,
@@ -89,6 +94,35 @@ def score_episode(task: Task, turns: Sequence[Turn]) -> EpisodeScores:
     )
 
 
+def _dearer(steps: Sequence[Step], turns: Sequence[Turn]) -> int:
+    """How much more the questions of an episode cost when it was played than they would now."""
+    asked = (
+        (str(turn.payload["heard"]), step.outcome.answer.key)
+        for step, turn in zip(steps, turns, strict=False)
+        if step.outcome.answer is not None and "heard" in turn.payload
+    )
+    return sum(question_cost(then) - question_cost(now) for then, now in asked)
+
+
+def score_unplayed(task: Task, options: Options) -> EpisodeScores:
+    """Score an episode that broke off before anything was said: a failure."""
+    return EpisodeScores(
+        success=False,
+        score=Costs().failure,
+        raw_sum=0,
+        moves=0,
+        moves_of_success=None,
+        questions=0,
+        question_cost=0,
+        invalid=0,
+        level=task.level,
+        quest=task.meaning.quest,
+        mode=options.mode,
+        protocol=options.protocol,
+        over="",
+    )
+
+
 def options_of(turns: Sequence[Turn]) -> Options:
     """How an episode was played, as the instruction's turn says.
 
@@ -98,7 +132,7 @@ def options_of(turns: Sequence[Turn]) -> Options:
     payload = turns[0].payload if turns else {}
     if payload.get("kind") != "utterance":
         raise InputError("An episode of HandMeThat begins with the human's instruction; these turns do not.")
-    return Options.read(payload)
+    return Options.read({"longest": None, **payload})
 
 
 def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:

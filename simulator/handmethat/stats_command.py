@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data import draw_tasks
 from simulator.handmethat.generate_command import (
     MixOption,
     TemplatesOption,
@@ -23,6 +23,7 @@ from simulator.handmethat.generation.batch import run_batch
 from simulator.handmethat.generation.facts import facts_of
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.generation.quotas import FREE
+from simulator.handmethat.sample import Sample
 from simulator.handmethat.statistics import Statistics, statistics
 from simulator.handmethat.stats_table import print_statistics, to_csv
 from simulator.runner.options import JsonOption, RootSeedOption
@@ -30,12 +31,12 @@ from simulator.runner.options import JsonOption, RootSeedOption
 
 def stats_command(
     profile: Annotated[
-        str | None, typer.Option(help="v1, v2 or paper: of episodes generated for this; default: v2")
+        str | None, typer.Option(help="of episodes generated for this profile; default: v2")
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="of these instead: builtin, the name of added data, or a path")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, help="how many, at most, if they are read")] = 2000,
+    episodes: Annotated[int, typer.Option(min=1, help="how many; of data a sample at most")] = 2000,
     levels: Annotated[
         str, typer.Option(help="balanced, free (as they come), or shares such as 1:2,2:1")
     ] = FREE,
@@ -53,7 +54,7 @@ def stats_command(
     if as_json and as_csv:
         raise InputError("--json and --csv: give one of them")
     if data is not None:
-        found = of_data(data, episodes)
+        found = of_data(data, episodes, seed)
     else:
         plan = make_plan(profile or "v2", episodes, levels, quest_mix, templates, seed, demos=False)
         tally = Tally()
@@ -64,9 +65,10 @@ def stats_command(
     _print(found, as_json, as_csv, out)
 
 
-def of_data(data: str | Path, episodes: int | None = None) -> Statistics:
-    """The statistics of episodes that are there already."""
-    return statistics([facts_of(task) for task in load_tasks(data, limit=episodes)])
+def of_data(data: str | Path, episodes: int | None = None, seed: int = 0) -> Statistics:
+    """The statistics of episodes that are there already, or of a sample with levels as they have them."""
+    sample = None if episodes is None else Sample(limit=episodes, shares="proportional", seed=seed)
+    return statistics([facts_of(task) for task in draw_tasks(data, sample).tasks])
 
 
 def _print(found: Statistics, as_json: bool, as_csv: bool, out: Path | None) -> None:

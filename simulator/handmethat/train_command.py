@@ -9,9 +9,11 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.data import draw_tasks
 from simulator.handmethat.learn import require_torch
 from simulator.handmethat.learn.seen import Oracle
+from simulator.handmethat.reporting.terminal import tell_makeup
+from simulator.handmethat.sample import Sample, makeup, stratum
 from simulator.runner.options import DataOption
 
 Learner = Literal["seq2seq", "drrn", "offline-drrn"]
@@ -25,8 +27,8 @@ def train_handmethat(
     mode: Annotated[Literal["partial", "full"], typer.Option(help="what the robot sees")] = "partial",
     oracle: Annotated[Oracle, typer.Option(help="what seq2seq is told beside the task")] = "none",
     updates: Annotated[int | None, typer.Option(min=1, help="updates or steps, if not its own")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first so many episodes only")] = None,
-    seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="a sample, balanced over levels")] = None,
+    seed: Annotated[int, typer.Option(help="seed of the training and of the sample")] = 0,
     threads: Annotated[int, typer.Option(min=1, help="threads that torch may use")] = 1,
     out: Annotated[Path, typer.Option(help="the checkpoint; its curve is written beside it")] = Path(
         "robot.pt"
@@ -40,7 +42,9 @@ def train_handmethat(
 
     torch.set_num_threads(threads)
     console = Console()
-    tasks = load_tasks(data, split=split, limit=limit)
+    drawn = draw_tasks(data, None if limit is None else Sample(limit=limit, seed=seed), split=split)
+    tasks = drawn.tasks
+    tell_makeup(console, makeup(map(stratum, tasks)), drawn.to_json())
     if learner == "seq2seq":
         values = train_behaviour(
             tasks, mode, config, out, seed=seed, oracle=oracle, updates=updates, console=console

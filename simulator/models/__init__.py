@@ -15,6 +15,8 @@ from simulator.models.base import (
     Usage,
 )
 from simulator.models.budget import Budget
+from simulator.models.circuit import ServerDown
+from simulator.models.decoding import Decoding, as_sent
 from simulator.models.errors import (
     AuthenticationFailed,
     BadRequest,
@@ -31,9 +33,10 @@ from simulator.models.errors import (
 from simulator.models.keys import Identity, content_key, request_key
 from simulator.models.load import ModelOptions, check_capabilities, load_model
 from simulator.models.offline import ScriptModel
+from simulator.models.preflight import Needs, PreflightFailed, run_preflight
 from simulator.models.prices import Price, Prices, load_prices
 from simulator.models.replay import LogRecordings, Recordings, ReplayModel
-from simulator.models.sampling import sample
+from simulator.models.sampling import TooFewSamples, sample
 from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
 from simulator.models.shipped import require_local, weights_of
 
@@ -45,6 +48,7 @@ __all__ = [
     "Capabilities",
     "ChatModel",
     "Completion",
+    "Decoding",
     "Identity",
     "Likelihood",
     "LogRecordings",
@@ -52,8 +56,10 @@ __all__ = [
     "Message",
     "ModelError",
     "ModelOptions",
+    "Needs",
     "NotRecorded",
     "Position",
+    "PreflightFailed",
     "Price",
     "Prices",
     "RateLimited",
@@ -65,17 +71,21 @@ __all__ = [
     "ScoreRequest",
     "Scored",
     "ScriptModel",
+    "ServerDown",
     "TimedOut",
     "TokenLogprob",
+    "TooFewSamples",
     "Unavailable",
     "Unsupported",
     "Usage",
+    "as_sent",
     "check_capabilities",
     "content_key",
     "load_model",
     "load_prices",
     "request_key",
     "require_local",
+    "run_preflight",
     "sample",
     "weights_of",
 ]

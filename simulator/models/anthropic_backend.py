@@ -15,8 +15,10 @@ from pydantic import BaseModel
 
 from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, Usage
+from simulator.models.checked import count_of
 from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported
 from simulator.models.keys import Identity
+from simulator.models.redaction import Secrets, public_url
 from simulator.models.sampling import require_samples
 from simulator.models.schema import check_top, has_free_maps
 from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
@@ -66,7 +68,7 @@ class AnthropicModel:
             AuthenticationFailed: if there is no key; names the variable.
         """
         url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
-        self.identity = Identity("anthropic", model, url, dict(extra or {}))
+        self.identity = Identity("anthropic", model, public_url(url), dict(extra or {}))
         self.name = self.identity.name
         self.capabilities = Capabilities(logprobs=False, schema=True, seed=False)
         self._sampling = _takes_temperature(model) if sampling is None else sampling
@@ -75,8 +77,13 @@ class AnthropicModel:
         key = remote.api_key(
             self.name, api_key, (KEY_VARIABLE, TOKEN_VARIABLE), needed=url.startswith(OFFICIAL_URL)
         )
+        self._secrets = Secrets(url, [key])
         self._client = anthropic.AsyncAnthropic(
-            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
+            api_key=key,
+            base_url=url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client or remote.client(anthropic, timeout),
         )
 
     async def complete(self, request: Request) -> Completion:
@@ -86,10 +93,11 @@ class AnthropicModel:
             ModelError: see `simulator.models.errors`.
         """
         body = self._body(request)
-        async with remote.translated(self.name, anthropic, self._timeout):
+        async with remote.translated(self.name, anthropic, self._timeout, self._secrets):
             # The body is plain JSON on purpose; the SDK's overloads are about literal keywords.
             answer = await cast(Any, self._client.messages).create(**body)
-        return self._completion(answer, request)
+            with remote.reading(self.name, answer):
+                return remote.without_secrets(self._completion(answer, request), self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Chat interfaces tell nothing of a given text.
@@ -195,8 +203,9 @@ def _split(request: Request) -> tuple[str, list[dict[str, str]]]:
 
 def _usage(answer: Answer) -> Usage:
     usage = answer.usage
-    if usage is None or usage.input_tokens is None:
+    read = None if usage is None else count_of(usage.input_tokens)
+    if usage is None or read is None:
         return Usage()
-    cached = usage.cache_read_input_tokens or 0
-    prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
-    return Usage(prompt, usage.output_tokens, cached)
+    cached = count_of(usage.cache_read_input_tokens) or 0
+    prompt = read + cached + (count_of(usage.cache_creation_input_tokens) or 0)
+    return Usage(prompt, count_of(usage.output_tokens), cached)

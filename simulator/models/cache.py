@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from logs.rows import now
 from simulator.errors import InputError
 from simulator.models.base import Completion, Request, TokenLogprob, Usage
+from simulator.models.checked import checked
 from simulator.models.errors import Malformed
 from simulator.models.keys import request_key
 from simulator.models.layers import Backend, Layer
@@ -116,6 +118,7 @@ def encode(completion: Completion) -> str:
             "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
         }
         | ({"samples": completion.samples} if completion.samples else {})
+        | ({"thought": completion.thought} if completion.thought else {})
     )
 
 
@@ -125,6 +128,7 @@ def decode(stored: str) -> Completion:
     return Completion(
         text=content["text"],
         samples=tuple(content.get("samples", ())),
+        thought=content.get("thought", ""),
         finish_reason=content["finish_reason"],
         usage=Usage(*content["usage"]),
         logprobs=tuple(
@@ -244,9 +248,9 @@ class Cached(Layer):
         stored = await self.cache.get(key)
         if stored is not None:
             try:
-                return _parsed(stored, request)
+                return _parsed(checked(self.name, stored), request)
             except Malformed:
-                pass  # the schema's own checks have changed since; ask anew
+                pass  # the checks have changed since; ask anew
         completion = await self.inner.complete(request)
         await self.cache.put(key, self.name, completion)
         return completion
@@ -254,7 +258,8 @@ class Cached(Layer):
     async def _score(self, key: str, request: ScoreRequest) -> Scored:
         stored = await self.cache.get_scored(key)
         if stored is not None:
-            return stored
+            with suppress(Malformed):
+                return checked(self.name, stored)
         scored = await self.inner.score(request)
         await self.cache.put(key, self.name, scored)
         return scored

@@ -11,7 +11,9 @@ from typing import Any
 
 from openai.types import Completion as Answer
 
+from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from simulator.models.checked import count_of
 from simulator.models.errors import BadRequest, Malformed, Unsupported
 from simulator.models.openai_server import OpenAIServer, drawn
 from simulator.models.sampling import require_samples
@@ -46,18 +48,24 @@ class CompletionsModel(OpenAIServer):
         }
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
-        answer = await self._send(body)
+        return await self._create(
+            self._client.completions, body, lambda answer: self._completion(answer, request)
+        )
+
+    def _completion(self, given: object, request: Request) -> Completion:
+        answer = self._checked(given)
         choice = answer.choices[0]
         several = request.samples > 1
         if several:
             require_samples(self.name, request.samples, len(answer.choices))
-        return Completion(
+        completion = Completion(
             text=choice.text,
             samples=tuple(each.text or "" for each in answer.choices) if several else (),
             logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
             usage=_usage(answer),
             finish_reason=choice.finish_reason or "stop",
         )
+        return remote.without_secrets(completion, self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a text, or the texts that may follow it, in one request.
@@ -72,8 +80,14 @@ class CompletionsModel(OpenAIServer):
         """
         texts = [request.text + after for after in request.continuations] or [request.text]
         # Servers differ in whether nothing may be written; one token may be everywhere.
-        body = {"max_tokens": 1, "temperature": 0.0, "echo": True, "logprobs": request.top}
-        answer = await self._send({"prompt": texts if request.continuations else request.text, **body})
+        body: dict[str, Any] = {"max_tokens": 1, "temperature": 0.0, "echo": True, "logprobs": request.top}
+        body["prompt"] = texts if request.continuations else request.text
+        return await self._create(
+            self._client.completions, body, lambda answer: self._scored(answer, request, texts)
+        )
+
+    def _scored(self, given: object, request: ScoreRequest, texts: list[str]) -> Scored:
+        answer = self._checked(given)
         choices = sorted(answer.choices, key=lambda choice: choice.index)
         if len(choices) < len(texts):
             raise Malformed(f"{self.name}: {len(texts)} texts were sent, and {len(choices)} came back")
@@ -96,8 +110,7 @@ class CompletionsModel(OpenAIServer):
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
         return Scored(positions=tuple(positions), usage=_usage(answer))
 
-    async def _send(self, body: dict[str, Any]) -> Answer:
-        answer = await self._create(self._client.completions, body)
+    def _checked(self, answer: object) -> Answer:
         if not isinstance(answer, Answer) or not answer.choices or answer.choices[0].text is None:
             raise Malformed(f"{self.name}: the server's answer is no text completion", text=str(answer))
         return answer
@@ -166,4 +179,6 @@ def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[
 
 def _usage(answer: Answer) -> Usage:
     usage = answer.usage
-    return Usage() if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens)
+    return (
+        Usage() if usage is None else Usage(count_of(usage.prompt_tokens), count_of(usage.completion_tokens))
+    )

@@ -27,6 +27,8 @@ from __future__ import annotations
 from simulator.errors import AskbackError
 from simulator.models.base import Usage
 
+_LONGEST = 10_000  # characters of what a server says that are kept of an answer that is of no use
+
 
 class ModelError(AskbackError):
     """Base of everything a model call can raise.
@@ -99,7 +101,7 @@ class Malformed(ModelError):
     """The answer is not what was asked for: garbage instead of JSON, or JSON that breaks the schema.
 
     Attributes:
-        text: the answer as it came.
+        text: the answer as it came, the beginning of one that is very long.
     """
 
     code = "model_malformed"
@@ -107,8 +109,8 @@ class Malformed(ModelError):
     maybe_billed = True
 
     def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
-        super().__init__(message, usage=usage)
-        self.text = text
+        super().__init__(message[:_LONGEST], usage=usage)
+        self.text = text[:_LONGEST]
 
 
 class Refused(ModelError):
@@ -122,8 +124,8 @@ class Refused(ModelError):
     maybe_billed = True
 
     def __init__(self, message: str, *, text: str = "", usage: Usage | None = None) -> None:
-        super().__init__(message, usage=usage)
-        self.text = text
+        super().__init__(message[:_LONGEST], usage=usage)
+        self.text = text[:_LONGEST]
 
 
 class AuthenticationFailed(ModelError):

@@ -4,6 +4,7 @@ A `Backend` talks to one model; layers wrap it one around the other and look lik
 layer does for an answer it does for a scored text, too. From the outside in
 (`load.load_model` puts them together)::
 
+    Decoded     replaces decoding options by those of the run, if it has any
     Recorded    writes every call, failed ones too, to the log
     Cached      answers from the response cache; identical requests in flight become one
     Retried     parses the answer, tries again what is worth it
@@ -14,6 +15,7 @@ layer does for an answer it does for a scored text, too. From the outside in
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from simulator.models.base import Capabilities, Completion, Request
@@ -74,6 +76,10 @@ class Layer:
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a given text."""
         return await self.inner.score(request)
+
+    def draw_singly(self) -> None:
+        """Have samples drawn one by one from now on, since the server does not draw several at once."""
+        self.capabilities = replace(self.capabilities, samples=False)
 
     async def close(self) -> None:
         """Close this layer and what it wraps."""

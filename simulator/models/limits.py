@@ -11,16 +11,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from simulator.models.base import Completion, Request
-from simulator.models.errors import RateLimited
+from simulator.models.circuit import MOST_WAIT, Circuit, duration
+from simulator.models.errors import ModelError, RateLimited
 from simulator.models.layers import Backend, Layer
 from simulator.models.scoring import Scored, ScoreRequest
 
 START = 16
+_SAY_AFTER = 10.0  # seconds that nobody needs to be told of
 _Answer = TypeVar("_Answer", Completion, Scored)
 
 
@@ -31,6 +34,7 @@ class Limiter:
         limit: how many requests may be under way now (whole part).
         maximum: what `limit` never exceeds.
         active: how many are under way.
+        circuit: whether anything is sent at all.
     """
 
     def __init__(
@@ -38,10 +42,12 @@ class Limiter:
         maximum: int,
         *,
         start: int = START,
+        server: str = "the server",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Make a limiter; `clock` and `sleep` are there for tests."""
+        """Make a limiter for a server of that name; `clock` and `sleep` are there for tests."""
+        self.circuit = Circuit(server, clock=clock)
         self.maximum = maximum
         self.limit = float(min(start, maximum))
         self.active = 0
@@ -123,7 +129,11 @@ class Limited(Layer):
         self._limiter = limiter
 
     async def complete(self, request: Request) -> Completion:
-        """Answer `request` once there is a place."""
+        """Answer `request` once there is a place.
+
+        Raises:
+            ServerDown: if the server has been given up.
+        """
         return await self._placed(lambda: self.inner.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
@@ -132,12 +142,23 @@ class Limited(Layer):
 
     async def _placed(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         limiter = self._limiter or self._shared()
+        circuit = limiter.circuit
+        circuit.require_closed()
         since = await limiter.acquire()
         try:
-            answer = await send()
+            circuit.require_closed()  # it may have been given up while this request waited
+            with _watched(self.name, circuit):
+                answer = await send()
             limiter.success()
-        except RateLimited as error:
-            limiter.complaint(since, error.retry_after)
+            circuit.succeeded()
+        except ModelError as error:
+            if isinstance(error, RateLimited):
+                wait = None if error.retry_after is None else min(error.retry_after, MOST_WAIT)
+                limiter.complaint(since, wait)
+            pause = getattr(error, "retry_after", None)
+            if pause is not None and _SAY_AFTER < pause <= MOST_WAIT:
+                circuit.say(f"asks to be left alone for {duration(pause)}; waiting")
+            circuit.failed(error, since)
             raise
         finally:
             limiter.release()
@@ -146,6 +167,25 @@ class Limited(Layer):
     def _shared(self) -> Limiter:
         identity = self.identity
         return shared_limiter(identity.provider, identity.base_url, self._maximum)
+
+
+@contextmanager
+def _watched(name: str, circuit: Circuit) -> Iterator[None]:
+    """Say who is waited for while an answer takes long."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+
+    timers: list[asyncio.TimerHandle] = []
+
+    def say() -> None:
+        circuit.say(f"waiting for an answer of {name}, for {duration(loop.time() - start)} so far")
+        timers[:] = [loop.call_later(_SAY_AFTER, say)]
+
+    timers.append(loop.call_later(_SAY_AFTER, say))
+    try:
+        yield
+    finally:
+        timers[0].cancel()
 
 
 # One event loop, one set: futures must not cross loops, and the app runs its own beside a batch's.
@@ -157,7 +197,8 @@ def shared_limiter(provider: str, base_url: str, maximum: int) -> Limiter:
     limiters = _shared.setdefault(asyncio.get_running_loop(), {})
     limiter = limiters.get((provider, base_url))
     if limiter is None:
-        limiter = limiters[provider, base_url] = Limiter(maximum)
+        server = f"the server {base_url}" if base_url else provider
+        limiter = limiters[provider, base_url] = Limiter(maximum, server=server)
     elif maximum < limiter.maximum:
         limiter.lower(maximum)
     return limiter

@@ -13,12 +13,14 @@ from simulator.errors import InputError
 from simulator.models.base import Capabilities, ChatModel
 from simulator.models.budget import Budget, Metered
 from simulator.models.cache import Cached, ResponseCache
+from simulator.models.decoding import Decoded, Decoding
 from simulator.models.errors import Unsupported
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
+from simulator.models.redaction import has_credentials, public_url
 from simulator.models.replay import Recordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 
@@ -42,6 +44,7 @@ class ModelOptions:
         prices_path: a price file on top of the built-in prices.
         recorder: gets a row for every call; usually the log writer's ``put``.
         extra: body parameters sent with every request (``{"reasoning_effort": "low"}``).
+        decoding: replaces what requests say of how their texts are drawn.
         sampling: whether the model takes temperature, stop sequences and log-probabilities; None to
             decide by its name (the reasoning models of OpenAI and newer ones of Anthropic do not).
         recordings: where ``replay/<run>`` finds logged answers.
@@ -67,6 +70,7 @@ class ModelOptions:
     prices_path: Path | None = None
     recorder: Recorder | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    decoding: Decoding = field(default_factory=Decoding)
     sampling: bool | None = None
     recordings: Recordings | None = None
     script: Script | None = None
@@ -105,6 +109,12 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.
     """
+    at_server = _AT_SERVER.fullmatch(name)
+    if at_server and has_credentials(at_server[2]):
+        raise InputError(
+            f"{at_server[1]}@{public_url(at_server[2])}: a model's name goes into the log, so it may hold no "
+            "password or key; set OPENAI_API_KEY, or give the address with --base-url"
+        )
     provider, slash, model = name.partition("/")
     if provider not in PROVIDERS:
         known = ", ".join(f"{each}/…" for each in PROVIDERS)
@@ -113,8 +123,19 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
-        options = replace(options, base_url=url)
+        # A log names the server of a run without its password; the run itself has it.
+        if options.base_url is None or url != public_url(options.base_url):
+            options = replace(options, base_url=url)
+    if options.extra and provider not in REMOTE:
+        named = ", ".join(options.extra)
+        raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
     return PROVIDERS[provider](model, options)
+
+
+def bare_name(name: str) -> str:
+    """Return a model's name without the address of its server."""
+    at_server = _AT_SERVER.fullmatch(name)
+    return at_server[1] if at_server else name
 
 
 def stack(backend: Backend, options: ModelOptions) -> Backend:
@@ -133,7 +154,9 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
     model = Retried(model, policy)
     if options.cache_path is not None:
         model = Cached(model, ResponseCache(options.cache_path))
-    return model if options.recorder is None else Recorded(model, options.recorder)
+    if options.recorder is not None:
+        model = Recorded(model, options.recorder)
+    return Decoded(model, options.decoding) if options.decoding.chosen else model
 
 
 def check_capabilities(model: ChatModel, need: Capabilities) -> None:

@@ -11,6 +11,7 @@ from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
 from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
+from simulator.models.checked import count_of
 from simulator.models.errors import Malformed, Refused, Unsupported
 from simulator.models.keys import messages
 from simulator.models.openai_server import OpenAIServer, drawn
@@ -62,8 +63,10 @@ class OpenAIModel(OpenAIServer):
         Raises:
             ModelError: see `simulator.models.errors`.
         """
-        answer = await self._create(self._client.chat.completions, self._body(request))
-        return self._completion(answer, request)
+        body = self._body(request)
+        return await self._create(
+            self._client.chat.completions, body, lambda answer: self._completion(answer, request)
+        )
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Chat interfaces tell nothing of a given text.
@@ -106,13 +109,14 @@ class OpenAIModel(OpenAIServer):
             raise Refused(f"{self.name} declined: {said or 'content filter'}", text=said, usage=usage)
         if not self._sampling:
             text = remote.cut(text, request.stop)
-        return Completion(
+        completion = Completion(
             text=text,
             samples=self._samples(answer, request.samples),
             logprobs=self._token_logprobs(answer, request),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )
+        return remote.without_secrets(completion, self._secrets)
 
     def _samples(self, answer: ChatCompletion, wanted: int) -> tuple[str, ...]:
         if wanted == 1:
@@ -141,4 +145,8 @@ def _usage(answer: ChatCompletion) -> Usage:
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details
-    return Usage(usage.prompt_tokens, usage.completion_tokens, details.cached_tokens if details else None)
+    return Usage(
+        count_of(usage.prompt_tokens),
+        count_of(usage.completion_tokens),
+        count_of(details.cached_tokens) if details else None,
+    )

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 import openai
 
+from simulator.errors import InputError
 from simulator.models import remote
 from simulator.models.base import Request
 from simulator.models.errors import Unsupported
 from simulator.models.keys import Identity
+from simulator.models.redaction import Secrets, public_url
 
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
 URL_VARIABLE: Final = "OPENAI_BASE_URL"
 OFFICIAL_URL: Final = "https://api.openai.com/v1"
+
+_Answer = TypeVar("_Answer")
 
 
 class OpenAIServer:
@@ -54,32 +58,54 @@ class OpenAIServer:
             AuthenticationFailed: if there is no key; names the variable.
         """
         url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
-        self.official = urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
-        self.identity = Identity(self.provider, model, url, dict(extra or {}))
+        self.official = _host(url) == _host(OFFICIAL_URL)
+        self.identity = Identity(self.provider, model, public_url(url), dict(extra or {}))
         self.name = self.identity.name
         self._timeout = timeout
         key = remote.api_key(self.name, api_key, (KEY_VARIABLE,), needed=self.official)
+        self._secrets = Secrets(url, [key])
         self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client
+            api_key=key,
+            base_url=url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client or remote.client(openai, timeout),
         )
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def _create(self, completions: Any, body: Mapping[str, Any]) -> object:
-        """Send `body` once. It is plain JSON on purpose; the SDK's overloads are about literal keywords."""
+    async def _create(
+        self, completions: Any, body: Mapping[str, Any], read: Callable[[object], _Answer]
+    ) -> _Answer:
+        """Send `body` once, and `read` what comes back.
+
+        The body is plain JSON on purpose; the SDK's overloads are about literal keywords.
+
+        Raises:
+            ModelError: if the server fails or answers in another shape.
+        """
         whole = {"model": self.identity.model, **body}
         if self.identity.extra:
             whole["extra_body"] = dict(self.identity.extra)
-        async with remote.translated(self.name, openai, self._timeout):
-            return await completions.create(**whole)
+        async with remote.translated(self.name, openai, self._timeout, self._secrets):
+            answer = await completions.create(**whole)
+            with remote.reading(self.name, answer):
+                return read(answer)
 
     def _gave_no_logprobs(self) -> Unsupported:
         return Unsupported(
             f"{self.name} at {self.identity.base_url} was asked for log-probabilities and gave none; "
             "take another server or model"
         )
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError as error:
+        raise InputError(f"{public_url(url)} is not the address of a server ({error})") from error
 
 
 def drawn(request: Request, *, sampling: bool = True) -> dict[str, Any]:

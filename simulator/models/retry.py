@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from simulator.models.base import Completion, Request, Usage
-from simulator.models.errors import Malformed, ModelError
+from simulator.models.checked import checked
+from simulator.models.errors import Malformed, ModelError, TimedOut
 from simulator.models.layers import Backend, Layer
 from simulator.models.schema import parse
 from simulator.models.scoring import Scored, ScoreRequest
@@ -25,6 +26,7 @@ class RetryPolicy:
     Attributes:
         max_attempts: requests sent in all, the first included.
         max_malformed: how many malformed answers are asked for again.
+        max_timed_out: how many requests without an answer are sent again.
         first_delay: upper bound of the first pause, in seconds; it doubles with every attempt.
         max_delay: upper bound of any pause that the server did not ask for, in seconds.
         max_seconds: no new attempt starts later than this after the first.
@@ -32,6 +34,7 @@ class RetryPolicy:
 
     max_attempts: int = 6
     max_malformed: int = 2
+    max_timed_out: int = 2
     first_delay: float = 1.0
     max_delay: float = 60.0
     max_seconds: float = 600.0
@@ -79,18 +82,22 @@ class Retried(Layer):
         """
 
         async def send() -> Completion:
-            completion = await self.inner.complete(request)
+            completion = checked(self.name, await self.inner.complete(request))
             return replace(completion, parsed=_parsed(completion, request))
 
         return await self._tried(send)
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a text; as `complete`."""
-        return await self._tried(lambda: self.inner.score(request))
+
+        async def send() -> Scored:
+            return checked(self.name, await self.inner.score(request))
+
+        return await self._tried(send)
 
     async def _tried(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         start = self._clock()
-        attempts = malformed = 0
+        attempts = malformed = timed_out = 0
         wasted: list[ModelError] = []
         while True:
             attempts += 1
@@ -98,8 +105,11 @@ class Retried(Layer):
                 answer = await send()
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
+                timed_out += isinstance(error, TimedOut)
                 wasted.append(error)
                 pause = self._pause(error, attempts, malformed, start)
+                if timed_out > self.policy.max_timed_out:
+                    pause = None
                 if pause is None:
                     _total(error, wasted, attempts)
                     raise

@@ -11,6 +11,10 @@ from simulator.models.errors import Unsupported
 from simulator.seeds import derive_seed
 
 
+class TooFewSamples(Unsupported):
+    """The server drew fewer samples at once than were asked for."""
+
+
 async def sample(model: ChatModel, request: Request) -> Completion:
     """`request.samples` answers; a model that cannot draw them at once is asked so many times.
 
@@ -21,8 +25,17 @@ async def sample(model: ChatModel, request: Request) -> Completion:
         answer = await model.complete(request)
         return replace(answer, samples=(answer.text,))
     if model.capabilities.samples:
-        return await model.complete(request)
+        try:
+            return await model.complete(request)
+        except TooFewSamples:
+            draw_singly(model)
     return together(await asyncio.gather(*(model.complete(one) for one in singles(request))))
+
+
+def draw_singly(model: ChatModel) -> None:
+    """Have `sample` ask `model` for one answer at a time from now on, if it can keep that in mind."""
+    if callable(remember := getattr(model, "draw_singly", None)):
+        remember()
 
 
 def singles(request: Request) -> tuple[Request, ...]:
@@ -56,7 +69,7 @@ def require_samples(name: str, wanted: int, given: int) -> None:
     """Make sure that a server drew as many as were asked for.
 
     Raises:
-        Unsupported: if it did not.
+        TooFewSamples: if it did not.
     """
     if given < wanted:
-        raise Unsupported(f"{name} was asked for {wanted} samples and gave {given}; take another server")
+        raise TooFewSamples(f"{name} was asked for {wanted} samples and gave {given}; take another server")

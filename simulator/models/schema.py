@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,12 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from simulator.models.checked import is_unicode
 from simulator.models.errors import Malformed, Unsupported
+from simulator.models.thinking import parted
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
+_NO_NUMBER = re.compile(r"NaN|Infinity|[eE]\+?\d{3}")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_decoder = json.JSONDecoder()
 
 
 # --- to the provider ---------------------------------------------------------------------------------
@@ -132,14 +135,19 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     """The object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
 
     The JSON may stand in a code fence or between prose. Values are taken as they are: nothing is filled
-    in, completed or turned into another type, and of two different answers none is chosen.
+    in, completed or turned into another type, and of two different answers none is chosen. What stands in
+    reasoning is no answer.
 
     Raises:
         Malformed: if no JSON value in `text` fits, or several different ones do; it keeps `text`.
     """
+    text = parted(text).said
     if isinstance(schema, type):
+        # pydantic takes NaN for a number; what the log cannot hold is looked for among the candidates.
         with suppress(ValidationError):
-            return schema.model_validate_json(text, strict=True)
+            parsed = schema.model_validate_json(text, strict=True)
+            if not _NO_NUMBER.search(text):
+                return parsed
     first: str | None = None
     fitting: list[Any] = []
     for candidate in candidates(text):
@@ -155,6 +163,21 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     raise Malformed(f"the answer does not match the schema: {first or 'it contains no JSON'}", text=text)
 
 
+def _not_json(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+# NaN and infinities, which no log can hold, are no JSON although Python reads them.
+_decoder = json.JSONDecoder(parse_constant=_not_json, parse_float=_finite)
+
+
 def candidates(text: str) -> list[Any]:
     """JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
     whole = list(_loaded([text]))
@@ -164,7 +187,9 @@ def candidates(text: str) -> list[Any]:
 def _loaded(pieces: Iterable[str]) -> Iterator[Any]:
     for piece in pieces:
         with suppress(ValueError, RecursionError):
-            yield json.loads(piece)
+            value = _decoder.decode(piece)
+            if _is_sound(value):
+                yield value
 
 
 def _embedded(text: str) -> Iterator[Any]:
@@ -177,7 +202,23 @@ def _embedded(text: str) -> Iterator[Any]:
         except RecursionError:
             return  # nested beyond all reason; every further bracket would be tried just as deep
         else:
-            yield value
+            if _is_sound(value):
+                yield value
+
+
+def _is_sound(value: Any) -> bool:
+    """Return True if all texts in a JSON value are whole characters; an escape can stand for half of one."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += part.keys()
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+        elif isinstance(part, str) and not is_unicode(part):
+            return False
+    return True
 
 
 def _fit(value: Any, schema: type[BaseModel] | dict[str, Any]) -> tuple[str | None, Any]:

@@ -20,6 +20,7 @@ from simulator.models.errors import (
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
 _OVERLOADED = 529
+_LONGEST = 2_000  # characters of a server's words; some send a whole page
 
 
 def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.time) -> float | None:
@@ -49,7 +50,7 @@ def status_error(
         headers: the response's headers.
         code: the provider's own error code or type, if it gave one.
     """
-    text = f"{who}: {message} (HTTP {status})"
+    text = f"{who}: {message[:_LONGEST]}{'…' if len(message) > _LONGEST else ''} (HTTP {status})"
     if code in _NO_CREDIT or status in (401, 402, 403):
         return AuthenticationFailed(f"{text}; check the key, its rights and the account's credit")
     if code in _FILTERED:

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from logs import LogReader, LogWriter
+from logs import LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
@@ -25,6 +25,9 @@ from simulator.seats import Seat
 
 # Times that a failed episode is run again within one command (each model call has its own retries).
 FAILED_AGAIN = 1
+
+SOFTWARE_VERSION = "software_version"
+"""Askback's version in a run's configuration."""
 
 
 @dataclass(kw_only=True)
@@ -90,6 +93,7 @@ async def run_batch(
     concurrency: int = 8,
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] = lambda tally: None,
+    preflight: Callable[[], Awaitable[None]] | None = None,
 ) -> Tally:
     """Play every episode of `plan` that the log does not hold yet.
 
@@ -102,6 +106,8 @@ async def run_batch(
         concurrency: episodes at a time; an executor of its own has its own.
         executor: who plays; default: this process.
         on_progress: is shown the tally at the start and after every episode.
+        preflight: makes sure that the seats can play; called before anything is logged, if there is anything
+            left to play.
 
     Raises:
         InputError: if the log holds a run of that name with another configuration, or `concurrency` is
@@ -110,8 +116,12 @@ async def run_batch(
     """
     if concurrency < 1:
         raise InputError(f"concurrency {concurrency}: must be 1 or more")
-    await _announce(plan, log, reader)
+    known = _known(plan, reader)
     jobs, tally = _left_to_do(plan, reader)
+    if jobs and preflight is not None:
+        await preflight()
+    if not known:
+        await log.write(plan.run)
     on_progress(tally)
 
     def tell(ending: Ending, scores: Sequence[Score]) -> None:
@@ -160,22 +170,35 @@ async def play_jobs(
     workers = [asyncio.create_task(work()) for _ in range(places)]
     try:
         await asyncio.gather(*workers)
-    finally:
+    except BaseException as first:
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-        await log.aflush()
+        try:
+            await log.aflush()
+        except LogError as later:
+            if not isinstance(first, Exception):
+                raise
+            first.add_note(f"Besides, {later}")  # what went wrong first is what is to be mended
+        raise
+    await log.aflush()
 
 
-async def _announce(plan: Plan, log: LogWriter, reader: LogReader) -> None:
+def _known(plan: Plan, reader: LogReader) -> bool:
+    """Return True if the log holds the run.
+
+    Raises:
+        InputError: if it holds one of that name with another configuration.
+    """
     known = next((run for run in reader.runs() if run.id == plan.run.id), None)
     if known is None:
-        await log.write(plan.run)
-    elif differences := _differences(known, plan.run):
+        return False
+    if differences := _differences(known, plan.run):
         raise InputError(
             f"The log holds a run {plan.run.id!r} with another configuration ({'; '.join(differences)}). "
             "Give this one another name with --run, or repeat the earlier command to continue that one."
         )
+    return True
 
 
 def _differences(old: Run, new: Run) -> list[str]:
@@ -186,6 +209,7 @@ def _differences(old: Run, new: Run) -> list[str]:
         )
         for run in (old, new)
     )
+    before.setdefault(SOFTWARE_VERSION, after.get(SOFTWARE_VERSION))  # older runs do not say theirs
     return [
         f"{key}: {before.get(key)!r} there, {after.get(key)!r} here"
         for key in sorted(before.keys() | after.keys())

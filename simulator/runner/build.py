@@ -21,7 +21,10 @@ import yaml
 from logs import LogWriter
 from logs.rows import Episode, Item, Run
 from simulator.errors import InputError
-from simulator.models import ChatModel, ModelOptions, load_model
+from simulator.models import ChatModel, ModelOptions, Needs, load_model, run_preflight
+from simulator.models.load import bare_name
+from simulator.models.preflight import REMOTE
+from simulator.models.redaction import public_url
 from simulator.runner.rooms import Room, load_room
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
@@ -45,6 +48,23 @@ class Models:
             if name not in self.loaded:
                 self.loaded[name] = load_model(name, self.options)
             return self.loaded[name]
+
+    def addressed(self, name: str) -> str:
+        """Return a name that says where the model is, so that a log does: ``openai/llama@http://host/v1``."""
+        url = self.options.base_url
+        if url is None or not name.startswith(REMOTE) or bare_name(name) != name:
+            return name
+        return f"{name}@{public_url(url)}"
+
+    async def preflight(self, needs: Mapping[str, Needs]) -> None:
+        """Ask every server's model that is loaded or named in `needs` whether it does what is needed of it.
+
+        Raises:
+            ModelError: if one cannot be loaded, does not answer or lacks something.
+        """
+        for name in dict.fromkeys((*self.loaded, *needs)):
+            if name.startswith(REMOTE):
+                await run_preflight(self(name), needs.get(name))
 
     async def close(self) -> None:
         """Close every model."""
@@ -90,9 +110,15 @@ class NamedCrew:
             InputError: if a name means nothing in its seat.
             ModelError: if a model cannot be loaded.
         """
+        async with self.open(log, places) as (seats, _):
+            yield seats
+
+    @asynccontextmanager
+    async def open(self, log: LogWriter, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
+        """The seats as in a call, and the models that sit in them."""
         models = Models(options=replace(self.models, recorder=log.put, concurrency=places))
         try:
-            yield build_seats(load_room(self.benchmark), self.names, models, self.options)
+            yield build_seats(load_room(self.benchmark), self.names, models, self.options), models
         finally:
             await models.close()
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 from rich.console import Console
@@ -22,14 +23,20 @@ from logs.paths import default_path
 from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, LogRecordings, ModelOptions
+from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs, ServerDown
+from simulator.models.decoding import read_settings
+from simulator.models.load import bare_name
 from simulator.models.prices import read_prices
-from simulator.runner.batch import run_batch
-from simulator.runner.build import NamedCrew, Plan, build_plan
+from simulator.models.redaction import public_url
+from simulator.runner.batch import SOFTWARE_VERSION, run_batch
+from simulator.runner.build import Models, NamedCrew, Plan, build_plan
 from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import Room
 from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
+
+TIMEOUT: Final = ModelOptions().timeout
+"""Seconds that a server may take for one answer, unless a command says otherwise."""
 
 Afterwards = Callable[[str], Awaitable[None]]
 """What is still to be done with a run, by its name, once it has been played (ClarQ's judge)."""
@@ -84,8 +91,10 @@ class Wanted:
         items: the benchmark's own items, in the order in which they are played.
         manner: how it is played.
         options: go into every episode.
-        config: what else tells this run from others (the data, the languages); the models' server and the
-            version of the prompts need not be named.
+        config: what else tells this run from others (the data, the languages); the models' server, decoding
+            options and the versions of the prompts and of Askback need not be named.
+        needs: model -> what is asked of it beside text, which its server is asked for once before anything is
+            played; models that are not named are asked for a text.
         label: stands in a name that is made, where one command plays several runs.
         title: what the progress display counts.
         shown: metric -> its short name in the progress display.
@@ -99,6 +108,7 @@ class Wanted:
     manner: Manner
     options: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
+    needs: Mapping[str, Needs] = field(default_factory=dict)
     label: str = ""
     title: str = "episodes"
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -125,17 +135,29 @@ def read_manner(
     prices: Path | None,
     run: str | None,
     together: int = 1,
+    decoding: Decoding | None = None,
+    reasoning_effort: str | None = None,
+    settings: Sequence[str] | None = None,
+    timeout: float | None = None,
 ) -> Manner:
     """How runs are played, as the options say that every `run` command has.
 
     Raises:
-        InputError: if the price table is missing or wrong.
+        InputError: if the price table is missing or wrong, or an option is out of its range.
     """
     path = log or default_path()
     return Manner(
         log=path,
         models=model_options(
-            path, base_url=base_url, cache=cache, budget=budget, prices=prices, together=together
+            path,
+            base_url=base_url,
+            cache=cache,
+            budget=budget,
+            prices=prices,
+            together=together,
+            decoding=replace(decoding or Decoding(), seed=seed),
+            extra=read_settings(settings or (), reasoning_effort),
+            timeout=timeout,
         ),
         seed=seed,
         repeats=repeat,
@@ -153,6 +175,9 @@ def model_options(
     budget: float | None = None,
     prices: Path | None = None,
     together: int = 1,
+    decoding: Decoding | None = None,
+    extra: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> ModelOptions:
     """How models are reached, as the command line says it; ``replay/<run>`` reads the same log.
 
@@ -163,10 +188,15 @@ def model_options(
         budget: US dollars.
         prices: a price table.
         together: answers that a model on this machine writes at a time.
+        decoding: options of all texts.
+        extra: the server's own parameters, sent with every request.
+        timeout: seconds for one answer; None for `TIMEOUT`.
 
     Raises:
-        InputError: if the price table is missing or wrong.
+        InputError: if the price table is missing or wrong, or the time-out is not above 0.
     """
+    if timeout is not None and not 0 < timeout < float("inf"):
+        raise InputError(f"--timeout {timeout}: must be a number of seconds above 0")
     if prices is not None:
         read_prices(prices)  # a mistake in it should not wait for the first model
     return ModelOptions(
@@ -176,6 +206,9 @@ def model_options(
         prices_path=prices,
         recordings=LogRecordings(log),
         together=together,
+        decoding=decoding or Decoding(),
+        extra=dict(extra or {}),
+        timeout=TIMEOUT if timeout is None else timeout,
     )
 
 
@@ -221,7 +254,7 @@ def play(wanted: Wanted, console: Console) -> str:
     Raises:
         InputError: if a name means nothing in its seat or names a person, if the log holds another run of
             that name, or if several processes would have to share a budget.
-        ModelError: if a model cannot be loaded.
+        ModelError: if a model cannot be loaded, or its server does not answer any more.
         LogError: if the log cannot be written.
         typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
     """
@@ -234,6 +267,10 @@ def play(wanted: Wanted, console: Console) -> str:
     gc.freeze()
     try:
         return asyncio.run(_play(wanted, workers, console))
+    except ServerDown as error:
+        raise ServerDown(
+            f"{error}. Everything played so far is in the log; the same command continues."
+        ) from error
     except KeyboardInterrupt:
         console.print("\nStopped; everything played so far is in the log. The same command continues.")
         raise typer.Exit(130) from None
@@ -245,7 +282,11 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
     crew, manner = wanted.crew, wanted.manner
     async with LogWriter(manner.log, durable=False) as log:
         with LogReader(manner.log) as reader:
-            async with crew(log, manner.places) as seats, wanted.afterwards(reader, log) as rest:
+            async with (
+                crew.open(log, manner.places) as (seats, models),
+                wanted.afterwards(reader, log) as rest,
+            ):
+                _refuse_idle_options(manner.models, models)
                 plan = _plan(wanted, seats)
                 console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {manner.log}")
                 with progress_bar(console, wanted.title, wanted.shown) as show:
@@ -256,17 +297,37 @@ async def _play(wanted: Wanted, workers: int, console: Console) -> str:
                         concurrency=manner.places,
                         executor=executor_for(crew, manner.log, workers, manner.places),
                         on_progress=show,
+                        preflight=lambda: models.preflight(wanted.needs),
                     )
                 await rest(plan.run.id)
     return plan.run.id
 
 
+def _refuse_idle_options(options: ModelOptions, models: Models) -> None:
+    """Refuse decoding options that would be part of a run's name without changing it.
+
+    Raises:
+        InputError: if no language model sits in any seat.
+    """
+    if (options.decoding.chosen or options.extra) and not models.loaded:
+        chosen = ", ".join((*options.decoding.chosen, *options.extra))
+        raise InputError(f"No language model plays, so nothing is decoded; leave out: {chosen}.")
+
+
 def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
     manner = wanted.manner
     reached: dict[str, Any] = {
-        "base_url": manner.models.base_url,
+        "base_url": None if manner.models.base_url is None else public_url(manner.models.base_url),
         "prompts": versions_digest(wanted.room.name),
+        SOFTWARE_VERSION: version("askback"),
     }
+    # Seats are named by their models alone; where a name has an address, the run says so.
+    if servers := {seat: name for seat, name in wanted.seats.items() if bare_name(name) != name}:
+        reached["servers"] = servers
+    if decoding := manner.models.decoding.chosen:
+        reached["decoding"] = decoding
+    if manner.models.extra:
+        reached["server_options"] = dict(manner.models.extra)
     if manner.models.together > 1:  # left out otherwise, so that older runs can be continued
         reached["together"] = manner.models.together
     return build_plan(

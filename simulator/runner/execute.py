@@ -14,7 +14,7 @@ from typing import Any
 from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
-from simulator.models import Malformed, ModelError
+from simulator.models import Malformed, ModelError, Refused, ServerDown
 from simulator.runner.rooms import Live, Room
 
 
@@ -69,11 +69,12 @@ async def execute(
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
-    A seat that breaks the rules aborts the episode; a model that fails makes it ``failed``, to be run
-    again. Whatever happened before stays in the log.
+    A seat that breaks the rules or refuses aborts the episode; a model that fails makes it ``failed``, to be
+    run again. Whatever happened before stays in the log.
 
     Raises:
         LogError: if the log cannot be written; nothing can be promised then.
+        ServerDown: if a model's server was given up; the episode has no ending and is played on another time.
     """
     played = list(turns)
 
@@ -88,6 +89,13 @@ async def execute(
         ending = room.ending(seated, state)
     except SeatError as error:
         ending = _ending(live, "aborted", error.cause, str(error))
+    except ServerDown:
+        await recorder.settle()
+        raise
+    except Refused as error:
+        # To ask again would not help: the seat that is to move has failed, not the way to its model.
+        seat = room.due(seated, room.rebuild(played)) or "infrastructure"
+        ending = _ending(live, "aborted", seat, f"{type(error).__name__}: {error}")
     except ModelError as error:
         cause = "parser" if isinstance(error, Malformed) else "infrastructure"
         ending = _ending(live, "failed", cause, f"{type(error).__name__}: {error}")

@@ -1,4 +1,11 @@
-"""What the log says of runs, of any benchmark: whose they are, which episodes count, how they ended."""
+"""What the log says of runs, of any benchmark: whose they are, which episodes count, how they ended.
+
+Which episodes count is one rule for all benchmarks (`seat_failed`):
+
+* ``completed`` and ``truncated`` ones were played to their end, and are scored by what was done in them;
+* ``aborted`` ones in which a seat failed (it said nothing, broke the rules, refused) count as unsuccessful;
+* ``aborted`` ones that a person left, and ``failed`` ones (infrastructure; they are run again), do not count.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +24,12 @@ ERASED: Final = "erased"
 """What is told of episodes of people who have withdrawn: what is left of them is no result."""
 
 
+PERSON: Final = "person"
+_NO_SEAT: Final = ("infrastructure", "scorer")
+
+
 class PlayedToEnd(NamedTuple):
-    """An episode that was played to its end, and its turns in order."""
+    """An episode that counts (see the module), and its turns in order."""
 
     episode: Episode
     turns: Sequence[Turn]
@@ -42,7 +53,7 @@ class NotCounting(NamedTuple):
 
     Attributes:
         open: that have not ended, or are still to be begun.
-        failed: that were aborted, or failed for good.
+        failed: that were aborted without a seat's failure, or failed for good.
         erased: of people who have withdrawn.
     """
 
@@ -77,8 +88,19 @@ def took_part(people: frozenset[str], played: Played) -> bool:
     )
 
 
+def seat_failed(episode: Episode, ending: Ending) -> bool:
+    """Return True if an episode was aborted by a seat's failure, so that it counts as unsuccessful.
+
+    A person who withdraws, does not consent or does not qualify has not failed: such an episode does not
+    count.
+    """
+    if ending.status != "aborted" or ending.cause is None or ending.cause in _NO_SEAT:
+        return False
+    return episode.seats.get(ending.cause) != PERSON
+
+
 def played_to_end(
-    reader: LogReader, run_id: str, gone: frozenset[str] = frozenset()
+    reader: LogReader, run_id: str, gone: frozenset[str] = frozenset(), *, aborted: bool = False
 ) -> Iterator[PlayedToEnd]:
     """The episodes of a run that were played to their end, the latest attempt of each.
 
@@ -86,12 +108,27 @@ def played_to_end(
         reader: of the log.
         run_id: the run.
         gone: people whose episodes do not count.
+        aborted: also those that were aborted by a seat's failure (`seat_failed`).
     """
     endings = reader.endings(run_id)
     for played in reader.turns_of_run(run_id):
         ending = endings.get(played.episode.id)
-        if ending is not None and ending.status in ENDED and not took_part(gone, played):
+        if ending is None or took_part(gone, played):
+            continue
+        if ending.status in ENDED or (aborted and seat_failed(played.episode, ending)):
             yield PlayedToEnd(played.episode, played.turns, ending)
+
+
+def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
+    """Why episodes of runs were aborted by a seat's failure -> how many were, the commonest reason first."""
+    found: Counter[str] = Counter()
+    for run in runs:
+        endings, erased = reader.endings(run), erased_episodes(reader, run)
+        for episode in reader.episodes(run, latest=True):
+            ending = endings.get(episode.id)
+            if ending is not None and episode.id not in erased and seat_failed(episode, ending):
+                found[f"{ending.cause}: {ending.message or 'no reason is logged'}"] += 1
+    return dict(found.most_common())
 
 
 def counting_episodes(reader: LogReader, run_id: str) -> tuple[str, ...]:
@@ -125,13 +162,30 @@ def endings_of(reader: LogReader, run_id: str) -> Endings:
     )
 
 
+def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
+    """Why episodes failed, or were left by a person -> how many; what a seat's failure aborted left out."""
+    every, erased = reader.endings(run_id), erased_episodes(reader, run_id)
+    return dict(
+        Counter(
+            every[episode.id].message
+            for episode in reader.episodes(run_id, latest=True)
+            if episode.id in every
+            and episode.id not in erased
+            and every[episode.id].status in ("failed", "aborted")
+            and not seat_failed(episode, every[episode.id])
+        )
+    )
+
+
 def not_counting(reader: LogReader, run_id: str) -> NotCounting:
     """How many episodes of a run are in no number."""
     statuses = endings_of_runs(reader, [run_id]).statuses
     begun, planned = sum(statuses.values()), reader.progress(run_id).planned or 0
     return NotCounting(
         open=statuses.get("open", 0) + max(planned - begun, 0),
-        failed=statuses.get("aborted", 0) + statuses.get("failed", 0),
+        failed=statuses.get("aborted", 0)
+        + statuses.get("failed", 0)
+        - sum(seat_failures(reader, [run_id]).values()),
         erased=statuses.get(ERASED, 0),
     )
 

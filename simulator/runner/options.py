@@ -19,6 +19,30 @@ WorkersOption = Annotated[
 ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
 BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")]
 BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
+TimeoutOption = Annotated[
+    float | None, typer.Option(help="seconds that a server may take for one answer; default: 120")
+]
+TemperatureOption = Annotated[
+    float | None, typer.Option(help="of all texts that models write; default: what the benchmark says")
+]
+TopPOption = Annotated[
+    float | None, typer.Option(help="probability mass that texts are drawn from; default: all of it")
+]
+MaxTokensOption = Annotated[
+    int | None, typer.Option(help="tokens of a text at most; default: what the benchmark says")
+]
+ReasoningEffortOption = Annotated[
+    str | None,
+    typer.Option(help="how much a model thinks first: low, medium, high, or what it knows"),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="another parameter of the server's, such as top_k=20 (several)",
+    ),
+]
 CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
 PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
 TogetherOption = Annotated[
@@ -37,4 +61,11 @@ RunsAndFilesArgument = Annotated[
 ]
 FolderOption = Annotated[Path, typer.Option(help="folder for everything; made if need be")]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+ExcludeAbortedOption = Annotated[
+    bool,
+    typer.Option(
+        "--exclude-aborted",
+        help="leave aborted episodes out of the scores, in which they count as unsuccessful otherwise",
+    ),
+]
 ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, with every digit")]

@@ -19,11 +19,20 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Score
 from simulator.errors import InputError
-from simulator.runner.options import BaseUrlOption, JsonOption
+from simulator.runner.options import BaseUrlOption, ExcludeAbortedOption, JsonOption
 from simulator.runner.rooms import load_part
 
 _RUN: Final = "run"
 SummaryT = TypeVar("SummaryT")
+SummaryT_co = TypeVar("SummaryT_co", covariant=True)
+
+
+class Summarise(Protocol[SummaryT_co]):
+    """Says what came of a run."""
+
+    def __call__(self, reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> SummaryT_co:
+        """Summarise a run; aborted episodes count as unsuccessful unless they are excluded."""
+        ...
 
 
 class _RunByDefault(TyperGroup):
@@ -53,6 +62,8 @@ class Scorer(Protocol):
         budget: float | None,
         as_json: bool,
         log: Path | None,
+        *,
+        exclude_aborted: bool = False,
     ) -> None:
         """Score `run`, append the scores to the log, and print the report."""
         ...
@@ -65,6 +76,7 @@ def score_command(
     base_url: BaseUrlOption = None,
     budget: Annotated[float | None, typer.Option(min=0, help="US dollars the judge may cost")] = None,
     as_json: JsonOption = False,
+    exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
     """Score a run again from its logged turns; the new scores are appended to the log."""
@@ -74,12 +86,12 @@ def score_command(
         score: Scorer = load_part(benchmark, "run_command").score_command
     except InputError as error:
         raise InputError(f"{run} cannot be scored here. {error}") from error
-    score(run, judge, base_url, budget, as_json, log)
+    score(run, judge, base_url, budget, as_json, log, exclude_aborted=exclude_aborted)
 
 
 def by_rules(
     scores: Callable[[LogReader, str], Iterable[Score]],
-    summarise: Callable[[LogReader, str], SummaryT],
+    summarise: Summarise[SummaryT],
     plain: Callable[[SummaryT], Any],
     show: Callable[[Console, Sequence[SummaryT]], object],
 ) -> Scorer:
@@ -102,6 +114,8 @@ def by_rules(
         budget: float | None,
         as_json: bool,
         log: Path | None,
+        *,
+        exclude_aborted: bool = False,
     ) -> None:
         _refuse_judge(run, judge, base_url, budget)
         path, console = log or default_path(), Console()
@@ -109,7 +123,7 @@ def by_rules(
             with LogWriter(path, durable=False) as writer:
                 for one in scores(reader, run):
                     writer.put(one)
-            found = summarise(reader, run)
+            found = summarise(reader, run, exclude_aborted=exclude_aborted)
         if as_json:
             console.print_json(data=plain(found))
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 import typer
@@ -14,10 +15,12 @@ from rich.console import Console
 from rich.text import Text
 
 from logs import LogReader, ModelUsage
-from simulator.runner.logged import ERASED
+from simulator.runner.logged import ENDED, ERASED
 from trees.faults import Fault
 
 AGAIN: Final = "What failed is not scored; the same command plays it again."
+UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted gives the scores without them."
+EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
 _FAULTS: Final = 50
 
 
@@ -39,14 +42,44 @@ def print_endings(
     statuses: Mapping[str, int],
     failures: Mapping[str, int],
     nothing: str = "nothing played yet",
+    aborted: Mapping[str, int] = MappingProxyType({}),
+    *,
+    excluded: bool = False,
 ) -> None:
-    """The head of a report: its runs, how their episodes ended (or `nothing`), and why some failed."""
+    """The head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
+
+    Args:
+        console: to print on.
+        runs: their names.
+        statuses: status -> how many episodes ended so.
+        failures: why episodes failed -> how many did.
+        nothing: what is printed where none has been played.
+        aborted: why episodes were aborted by a seat's failure -> how many were.
+        excluded: whether these are left out of the scores.
+    """
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
     console.print(f"\n[bold]{' '.join(runs)}[/bold]  {told or nothing}")
     for reason, count in failures.items():
         console.print(Text.assemble((f"{count} failed: ", "red"), reason))
     if failures:
         console.print(AGAIN)
+    print_aborted(console, aborted, excluded=excluded)
+
+
+def print_aborted(
+    console: Console, aborted: Mapping[str, int], run: str = "", *, excluded: bool = False
+) -> None:
+    """Why episodes (of `run`, where it is named) were aborted, and whether the scores count them."""
+    for reason, count in aborted.items():
+        console.print(Text.assemble((f"{f'{run}: ' if run else ''}{count} aborted: ", "yellow"), reason))
+    if aborted:
+        console.print(EXCLUDED if excluded else UNSUCCESSFUL)
+
+
+def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
+    """Return True if a run should end with exit code 1: episodes failed, or all that ended were aborted."""
+    ended = any(statuses.get(status) for status in ENDED)
+    return bool(statuses.get("failed")) or (bool(statuses.get("aborted")) and not ended)
 
 
 def print_not_scored(
@@ -83,13 +116,14 @@ def print_played(
         show: prints it.
 
     Raises:
-        typer.Exit: with status 1 if episodes failed.
+        typer.Exit: with status 1 if episodes failed, or all of a run were aborted.
     """
     with LogReader(log) as reader:
         summaries = [summarise(reader, one) for one in runs]
     show(console, summaries)
     if any("failed" in one.statuses for one in summaries):
         console.print(AGAIN)
+    if any(has_gone_wrong(one.statuses) for one in summaries):
         raise typer.Exit(1)
     return tuple(runs)
 

@@ -18,6 +18,8 @@ Code = Literal[
     "expired",  # their time ran out and the place is somebody else's now
     "too_late",  # began too long ago to go on (`Resume.max_age_minutes`)
     "blocked",  # began once, and the study lets nobody come back
+    "unsigned",  # the link lacks the study's key
+    "other_browser",  # their place was begun in another browser
     "no_identity",  # nothing says who it is, and the study wants to know
 ]
 Outcome = Literal["complete", "screened_out", "returned"]

@@ -13,7 +13,7 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.quota import counted
 from trees import Language
 
-Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity"]
+Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
 REFUSALS: Final[Mapping[Code, Refusal]] = {
     # The first three once more if the place they lead to turns out to be over.
     "admitted": "taken",
@@ -26,6 +26,8 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
     "full": "full",
     "excluded": "excluded",
     "no_identity": "identity",
+    "unsigned": "unsigned",
+    "other_browser": "browser",
 }
 """Why somebody has nothing to play, by what the desk said."""
 

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
+from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, load_key, pseudonym_of
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
 from simulator.registry import ROOMS
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
+from simulator.studies.people import LINK_KEY, link_key
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.reconcile import reconcile
+from simulator.studies.withdrawal import erase_due
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
 # States that are shown even if nobody is in them.
 _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
+_PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
 _StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a built-in study")]
 
 
@@ -74,6 +79,79 @@ def show_balance(
         raise typer.Exit(1)
 
 
+@study_app.command("links")
+def print_links(
+    study: _StudyArgument,
+    site: Annotated[str, typer.Option(help="where people reach the app")] = "http://127.0.0.1:7860",
+    person: Annotated[
+        list[str] | None,
+        typer.Option("--id", help="a link for this one person, which works in any browser (several: again)"),
+    ] = None,
+    log: LogOption = None,
+) -> None:
+    """The study's link, to be given to a platform, and links for single people.
+
+    With `signed_links: true` in its file, the study takes in nobody who comes by another one.
+    """
+    chosen, path = find_study(study), log or default_path()
+    # The key lies beside the log, which need not be there yet.
+    with LogWriter(path, durable=True):
+        key = load_key(path)
+    first = chosen.identity[0]
+    address = f"{site.rstrip('/')}/{chosen.benchmark}/study/{chosen.id}?"
+    signed = {LINK_KEY: link_key(chosen, key)} if chosen.signed_links else {}
+    # Platforms fill in what stands in double braces.
+    blanks = "&".join(f"{name}={{{{%{name}%}}}}" for name in chosen.identity)
+    print(address + "&".join(filter(None, [urlencode(signed), blanks])))
+    for name in person or ():
+        print(address + urlencode({LINK_KEY: link_key(chosen, key, name), first: name}))
+
+
+@study_app.command("erase")
+def erase_withdrawn(study: _StudyArgument, log: LogOption = None) -> None:
+    """Erase those who have withdrawn from the study now, without waiting for the study's days."""
+    chosen, path = find_study(study), log or default_path()
+    erased = erase_due(path, run_id=chosen.run_id)
+    for erasure in erased:
+        print(f"{erasure.participant_id} is erased.")
+    if not erased:
+        print("Nobody who has withdrawn is left to be erased.")
+
+
+@study_app.command("restore")
+def restore_withdrawn(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
+    """Take a withdrawal back: sets that were done count again."""
+    chosen = find_study(study)
+    who = _participant(chosen, person, log)
+    places = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.restored(who)))
+    print(f"{who} is back: {', '.join(place.state for place in places)}.")
+
+
+@study_app.command("release")
+def release_places(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
+    """Let somebody go on in another browser than the one in which they began."""
+    chosen = find_study(study)
+    who = _participant(chosen, person, log)
+    _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
+    print(f"{who} may go on in the browser that comes next.")
+
+
+def _participant(study: Study, person: str, log: Path | None) -> str:
+    """Return the pseudonym of somebody named by it, or by their id on the platform.
+
+    Raises:
+        InputError: if nobody of that name is in the log.
+    """
+    path = log or default_path()
+    with LogReader(path) as reader:
+        known = {one.id for one in reader.participants()}
+    named = pseudonym_of(load_key(path), study.identity[0].lower(), person)
+    who = next((name for name in (person, named) if name in known), None)
+    if who is None:
+        raise InputError(f"{person}: nobody in {path} has this {study.identity[0]}, or this pseudonym.")
+    return who
+
+
 def find_study(name: str) -> Study:
     """A built-in study by its id, or a study file.
 
@@ -109,6 +187,14 @@ def _print_progress(console: Console, study: Study, found: StudyProgress) -> Non
     for one in found.cells:
         counts = (one.wanted, *(one.states[state] for state in shown), one.open)
         table.add_row(cell_name(one.cell) or "all", *map(str, counts))
+    if len(found.cells) > 1 or found.states["withdrawn"]:
+        total = (
+            found.wanted,
+            *(found.states[state] for state in shown),
+            sum(one.open for one in found.cells),
+        )
+        table.add_section()
+        table.add_row("in all", *map(str, total))
     console.print(table)
     if found.median_minutes is not None and found.hourly_pay is not None:
         console.print(f"median {found.median_minutes:.1f} minutes, {found.hourly_pay:.2f} per hour")

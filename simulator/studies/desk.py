@@ -10,15 +10,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter, erase_participant, load_key
-from logs.rows import Event, Item, Participant, Run
+from logs.rows import RESTORED, Event, Item, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, place_id, written
-from simulator.studies.people import Person, recognise, took_part_elsewhere
+from simulator.studies.people import (
+    Person,
+    bind,
+    came_by_link,
+    recognise,
+    release,
+    took_part_elsewhere,
+)
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
+from simulator.studies.withdrawal import restoring_event, withdrawal_event
 
 REFUSED: Final = "study.refused"
 CAME_BACK: Final = "study.came_back"
@@ -100,7 +108,9 @@ class StudyDesk:
         await self._log.write(item)
         self._opened = True
 
-    async def admit(self, who: Mapping[str, str] | str, language: str | None = None) -> Admission:
+    async def admit(
+        self, who: Mapping[str, str] | str, language: str | None = None, *, browser: str = ""
+    ) -> Admission:
         """Let somebody in, once: whoever comes again gets the place they have, as the study's policy says.
 
         Somebody who is done and may do more sets gets another place.
@@ -108,16 +118,28 @@ class StudyDesk:
         Args:
             who: the parameters of the URL they came by, or the server's own key for them.
             language: of the pages they see; default: the study's.
+            browser: a key that only their browser has. Whoever knows somebody's id, but has another
+                browser, does not get their place.
 
         Raises:
             InputError: if the study was changed after it was opened.
         """
         await self.open()
-        person = recognise(self.study, load_key(self._reader.path), who)
+        key = load_key(self._reader.path)
+        if not came_by_link(self.study, key, who):
+            return await self._refuse("unsigned")
+        person = recognise(self.study, key, who)
         if person is None:
             return await self._refuse("no_identity")
         async with self._lock:
             mine = self._mine(person.participant)
+            if browser and person.identities:
+                binding = bind(self._reader, person.participant, key, browser)
+                if mine and not binding.free and not person.proven:
+                    return await self._refuse("other_browser")
+                person = person._replace(identities=(*person.identities, binding.row))
+                if mine:
+                    await self._log.write(binding.row)
             if mine and not self._may_have_another(mine):
                 return await self._come_back(mine)
             if took_part_elsewhere(self._reader, self.study, person.participant):
@@ -208,6 +230,46 @@ class StudyDesk:
         reason = f"consent withdrawn in study {self.study.id}"
         await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
         return completion
+
+    async def withdrawn_later(self, participant: str) -> Completion:
+        """The person takes their consent back: from now on nothing of theirs counts, and their place is free.
+
+        They are erased after the study's days, so that a wrong button or a stranger's hand can be undone.
+
+        Raises:
+            ConflictError: if the person never had a place here.
+        """
+        if not self.study.erase_after_days:
+            return await self.withdrawn(participant)
+        if participant not in self._reader.withdrawals():
+            now = self._clock()
+            erase_at = now + timedelta(days=self.study.erase_after_days)
+            await self._log.write(withdrawal_event(self.study, participant, now=now, erase_at=erase_at))
+        async with self._lock:
+            for place in self._required(participant):
+                await self._move(place, "withdrawn")
+        return self.completion(participant)
+
+    async def restored(self, participant: str) -> tuple[Place, ...]:
+        """Take a withdrawal back: sets that were done count again, one that was broken off stays so.
+
+        Raises:
+            ConflictError: if the person has not withdrawn, or is erased.
+        """
+        async with self._lock:
+            if participant not in self._reader.withdrawals():
+                raise ConflictError(
+                    f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
+                )
+            await self._log.write(restoring_event(self.study, participant, now=self._clock()))
+            for place in self._required(participant):
+                state: State = "completed" if place.completed_at else "returned"
+                await self._move(place, state, reason=RESTORED)
+            return self._required(participant)
+
+    async def released(self, participant: str) -> None:
+        """Let the person go on in whichever browser comes next, once."""
+        await self._log.write(release(self._reader, participant))
 
     def completion(self, participant: str) -> Completion:
         """The code that the person leaves with, as things stand, and where they go with it.

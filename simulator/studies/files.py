@@ -132,6 +132,10 @@ class Study(_Part):
         exclude: studies whose participants may not take part; None: every other study of the benchmark.
         identity: URL parameters that say who comes; the first one names the person.
         require_identity: nobody takes part without the first of them.
+        signed_links: whether people come in only by a link that carries the study's key, as `askback study
+            links` prints it: then knowing somebody's id opens nothing.
+        erase_after_days: so long after somebody withdrew a researcher can take that back; then they are
+            erased. 0: at once.
         texts: the study's own texts (consent, instructions, …) in place of the room's.
         seed: every random choice of the study descends from it.
     """
@@ -155,6 +159,8 @@ class Study(_Part):
     exclude: tuple[_Name, ...] | None = None
     identity: tuple[_Text, ...] = Field(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), min_length=1)
     require_identity: bool = False
+    signed_links: bool = False
+    erase_after_days: NonNegativeFloat = 7.0
     texts: dict[str, _Words] = Field(default_factory=dict)
     seed: int = 0
 

@@ -5,6 +5,7 @@
     reserved ─→ started ─→ completed          and from any of the live two: returned, screened_out, expired
        ↑___________│  (begun anew)            expired ─→ completed (late)      anything ─→ withdrawn
 
+A withdrawal that is taken back leads to ``completed`` or ``returned``, by a row that says so.
 Rows that fit no arrow are passed over. So two programs that write at once cannot take a completion back:
 what is over stays over, whichever row comes last.
 """
@@ -20,7 +21,7 @@ from typing import Final
 from logs import LogReader
 from logs.codec import decode, select
 from logs.erase import RECEIPT
-from logs.rows import Assignment
+from logs.rows import RESTORED, Assignment
 from simulator.studies.quota import Place, State, cell_name, parse_cell
 
 _OVER: Final[tuple[State, ...]] = ("completed", "returned", "screened_out", "expired", "withdrawn")
@@ -143,10 +144,13 @@ def after(place: Place, row: Assignment) -> Place:
     """How `place` stands after a further row of its assignment."""
     if row.details.get("erased"):
         return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
+    time = moment(row.created_at)
+    if place.state == "withdrawn" and row.details.get("reason") == RESTORED:
+        restored: State = "completed" if row.state == "completed" else "returned"
+        return replace(place, state=restored, moved_at=time)
     state = next((state for state in _NEXT[place.state] if state == row.state), None)
     if state is None:
         return place
-    time = moment(row.created_at)
     if state == "reserved":
         details = row.details
         place = replace(place, attempt=details["attempt"], seed=details["seed"], started_at=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -11,6 +12,10 @@ from simulator.studies.files import Study, run_id
 
 # Where a participant has no outside identity, the server's own key stands for them.
 _OWN_KEY: Final = "study"
+LINK_KEY: Final = "key"
+"""The parameter of a link in which `link_key` stands."""
+BROWSER: Final = "browser"
+RELEASED: Final = "released"
 _LONGEST: Final = 200
 
 
@@ -20,10 +25,12 @@ class Person(NamedTuple):
     Attributes:
         participant: the pseudonym.
         identities: what goes into the log's table of identities, and nowhere else.
+        proven: whether their link was signed for them alone.
     """
 
     participant: str
     identities: tuple[Identity, ...] = ()
+    proven: bool = False
 
 
 def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person | None:
@@ -43,7 +50,62 @@ def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person 
         return None
     participant = pseudonym_of(key, first.lower(), given[first])
     rows = (Identity(participant_id=participant, kind=kind.lower(), value=given[kind]) for kind in given)
-    return Person(participant, tuple(rows))
+    personal = link_key(study, key, given[first])
+    shown = who.get(LINK_KEY, "")
+    return Person(participant, tuple(rows), hmac.compare_digest(shown.encode(), personal.encode()))
+
+
+def link_key(study: Study, key: bytes, who: str = "") -> str:
+    """Return what a link into `study` carries as `LINK_KEY`, so that no stranger can write such a link.
+
+    Args:
+        study: the study.
+        key: of the log (`logs.load_key`).
+        who: the outside identity of the one person it is for; empty: for everybody whom a platform sends.
+    """
+    # A colon stands in no study's id.
+    return pseudonym_of(key, "link", f"{study.id}:{who}")[1:]
+
+
+def came_by_link(study: Study, key: bytes, who: Mapping[str, str] | str) -> bool:
+    """Return True if somebody came by a link of the study's, or if the study does not sign its links."""
+    if not study.signed_links:
+        return True
+    parameters = {} if isinstance(who, str) else who
+    shown = parameters.get(LINK_KEY, "").encode()
+    person = parameters.get(study.identity[0], "").strip()
+    return any(hmac.compare_digest(shown, link_key(study, key, name).encode()) for name in {"", person})
+
+
+class Binding(NamedTuple):
+    """Whether a person's places may be used in a browser.
+
+    Attributes:
+        free: whether no other browser has them.
+        row: binds them to this browser.
+    """
+
+    free: bool
+    row: Identity
+
+
+def bind(reader: LogReader, participant: str, key: bytes, browser: str) -> Binding:
+    """Return whether the browser of the key `browser` may use a person's places, and what binds them to it.
+
+    The first browser has them, until a researcher releases them (`release`).
+    """
+    known = [row.value for row in reader.identities(participant_id=participant, kind=BROWSER)]
+    times = sum(value.startswith(RELEASED) for value in known)
+    mine = f"{pseudonym_of(key, BROWSER, browser)}.{times}"
+    bound = {value for value in known if value.endswith(f".{times}") and not value.startswith(RELEASED)}
+    return Binding(not bound or mine in bound, Identity(participant_id=participant, kind=BROWSER, value=mine))
+
+
+def release(reader: LogReader, participant: str) -> Identity:
+    """Return the row that frees a person's places for whichever browser comes next."""
+    known = reader.identities(participant_id=participant, kind=BROWSER)
+    times = sum(row.value.startswith(RELEASED) for row in known)
+    return Identity(participant_id=participant, kind=BROWSER, value=f"{RELEASED}.{times}")
 
 
 def took_part_elsewhere(reader: LogReader, study: Study, participant: str) -> bool:

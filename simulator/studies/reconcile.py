@@ -103,7 +103,7 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
         episode.id: endings[episode.id].status if episode.id in endings else "running" for episode in episodes
     }
     submissions = None if export is None else read_export(desk, reader, export)
-    findings = [*_quotas(desk, places), *_played(places, episodes, status)]
+    findings = [*_quotas(desk, places, frozenset(reader.withdrawals())), *_played(places, episodes, status)]
     if submissions is not None:
         kind = desk.study.identity[0].lower()
         named = frozenset(row.participant_id for row in reader.identities(kind=kind))
@@ -149,7 +149,7 @@ def _column(path: Path, head: Sequence[str], names: Sequence[str]) -> int:
     raise InputError(f"{path}:1: no column {names[0]!r}; is it an export of Prolific's submissions?")
 
 
-def _quotas(desk: StudyDesk, places: Sequence[Place]) -> Iterator[Finding]:
+def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -> Iterator[Finding]:
     """Cells with more completed places than wanted, and erasures that were cut short."""
     for coarse, wanted in desk.quota.wanted.items():
         within = [place for place in places if place.cell and desk.quota.coarse[place.cell] == coarse]
@@ -159,7 +159,7 @@ def _quotas(desk: StudyDesk, places: Sequence[Place]) -> Iterator[Finding]:
             sentence = f"{cell_name(coarse)} has {over} more than the {wanted} wanted; {late} completed late."
             yield Finding("over", "", sentence, explained=late >= over)
     for place in places:
-        if place.state == "withdrawn" and not place.erased:
+        if place.state == "withdrawn" and not place.erased and place.participant not in pending:
             sentence = (
                 f"{place.participant} withdrew, but is not erased: `askback log erase {place.participant}`."
             )

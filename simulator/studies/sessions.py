@@ -15,7 +15,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Turn
 from simulator.errors import ConflictError, InputError
 from simulator.forms import YES
-from simulator.models import ChatModel
+from simulator.models import ChatModel, Needs
+from simulator.models.preflight import REMOTE
 from simulator.runner.rooms import Room
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
@@ -95,6 +96,10 @@ class StudySessions(Sessions, ABC):
         """Who sits where: the participant, and opposite whoever the benchmark's settings name."""
         return {study.seat: "person"}
 
+    def study_needs(self, study: Study) -> Mapping[str, Needs]:
+        """What is asked of the servers' models that sit opposite, by their names."""
+        return {name: Needs() for name in self.study_seats(study).values() if name.startswith(REMOTE)}
+
     def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Further options of a place's episode.
 
@@ -143,7 +148,8 @@ class StudySessions(Sessions, ABC):
         Args:
             study_id: the study.
             identity: the parameters of the link they came by (``PROLIFIC_PID``, …), if any.
-            participant_key: the server's own key for them, where the link names nobody.
+            participant_key: the browser's own key: it stands for them where the link names nobody, and
+                keeps their place from others where it does.
             language: of the pages, if the study has them in it; else the study's.
 
         Raises:
@@ -154,7 +160,8 @@ class StudySessions(Sessions, ABC):
         named = bool(identity.get(study.identity[0], "").strip())
         pages = self._spoken(study, language)
         try:
-            admission = await desk.admit(identity if named else participant_key, pages)
+            who = identity if named else participant_key
+            admission = await desk.admit(who, pages, browser=participant_key)
         except InputError as error:
             return _closed(study, error)
         return await self._entry(desk, admission, pages)
@@ -189,7 +196,9 @@ class StudySessions(Sessions, ABC):
         return desk.sets_done(person), desk.study.sets_per_participant
 
     async def withdraw(self, episode_id: str) -> None:
-        """Take a participant out of their study and erase what they said, in all sets, and who they are.
+        """Take a participant out of their study: nothing of theirs counts any more, in any set.
+
+        After the study's days they are erased: what they said, and who they are.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -200,7 +209,10 @@ class StudySessions(Sessions, ABC):
         for episode in self._reader.episodes(participant_id=person):
             async with self._lock(episode.id):
                 await self._abort(episode.id, _WITHDREW, desk.study.seat)
-        await desk.withdrawn(person)
+        await desk.withdrawn_later(person)
+        for other in self._desks.values():
+            if any(place.participant == person for place in other.ledger()):
+                await other.withdrawn_later(person)
 
     def completion(self, episode_id: str) -> Completion | None:
         """How a participant leaves once their episode has ended; None before, and in free play."""
@@ -253,7 +265,12 @@ class StudySessions(Sessions, ABC):
             if not admission.placed or admission.place is None:
                 break
             async with self._lock(admission.place.id):
-                episode = await self._episode_of(desk, admission.place, language)
+                try:
+                    episode = await self._episode_of(desk, admission.place, language)
+                except _AbsentError as error:
+                    # Their place is kept: who comes back later goes on from here.
+                    _log.error("study %s: nobody can begin: %s", desk.study.id, error)
+                    return Entry(refusal="later")
             if self._reader.ending(episode) is None:
                 return Entry(episode_id=episode)
             # The server was killed before it could note the end.
@@ -276,6 +293,9 @@ class StudySessions(Sessions, ABC):
             elif not self._given_away(episode.id):
                 return episode.id
         begun = desk.sets_done(person) > 0
+        needs = {self._addressed(name): need for name, need in self.study_needs(study).items()}
+        if why := await self._loading.absent(needs):
+            raise _AbsentError(str(why))
         return await self.start_item(
             self.study_item(study, place.cell, place.seed, language),
             self.study_seats(study),
@@ -312,8 +332,9 @@ class StudySessions(Sessions, ABC):
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
             # Also where scoring failed: the person has done their part.
             await desk.completed(person)
-        elif ending.message == _WITHDREW and place.state != "withdrawn":
-            await desk.withdrawn(person)
+        elif ending.message == _WITHDREW and place.live:
+            # The server was killed before it could say so.
+            await desk.withdrawn_later(person)
         elif ending.status == "aborted" and place.live:
             await self._leave(desk, person, ending)
 
@@ -369,6 +390,10 @@ class StudySessions(Sessions, ABC):
         if desk is None or episode.participant_id is None:
             raise InputError("This is no episode of a study: it has no sets, and nothing to withdraw from.")
         return episode, desk, episode.participant_id
+
+
+class _AbsentError(Exception):
+    """A model that is to sit opposite a participant does not answer."""
 
 
 def _closed(study: Study, error: InputError) -> Entry:

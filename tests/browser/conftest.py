@@ -32,6 +32,7 @@ FLAGS = (
 )
 # Generous: two cores may be shared with other tests.
 START_SECONDS = 120.0
+PASSWORD = "for the tests"
 
 
 def chromium_path() -> str | None:
@@ -120,9 +121,13 @@ class Server:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of its processes: a data home of their own, no password."""
+        """The environment of its processes: a data home and a password of their own."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
-        return kept | {"ASKBACK_HOME": str(self.home), "OMP_NUM_THREADS": "1"}
+        return kept | {
+            "ASKBACK_HOME": str(self.home),
+            "ASKBACK_RESEARCH_PASSWORD": PASSWORD,
+            "OMP_NUM_THREADS": "1",
+        }
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -175,6 +180,20 @@ class Watched:
     errors: list[str] = field(default_factory=list)
 
 
+def _log_in_before_research(context: Any, page: Any) -> None:
+    """Have `page` log in before it first goes to the researchers' pages of a server."""
+    visit, known = page.goto, set()
+
+    def goto(url: str, **options: Any) -> Any:
+        origin, research, _ = url.partition("/research")
+        if research and origin not in known:
+            known.add(origin)
+            context.request.post(f"{origin}/research/login", form={"password": PASSWORD}, max_redirects=0)
+        return visit(url, **options)
+
+    page.goto = goto
+
+
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Callable[..., Watched]]:
     """Opens pages in fresh profiles (`width`, `scheme`, `locale`); afterwards none may have gone astray."""
@@ -186,6 +205,7 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Watched]]:
         )
         context.set_default_timeout(30_000)
         watched = Watched(context.new_page())
+        _log_in_before_research(context, watched.page)
         local = ("http://127.0.0.1:", "data:", "blob:")
         watched.page.on(
             "request", lambda seen: seen.url.startswith(local) or watched.strangers.append(seen.url)

@@ -184,6 +184,7 @@ def test_withdrawing_is_always_possible(server: Any, open_page: Any) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    server.askback("study", "erase", TWENTY)
     assert rows(server, "SELECT COUNT(*) FROM turns WHERE text LIKE '%secret words%'") == [(0,)]
     assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]
     page.reload()

@@ -263,5 +263,6 @@ def test_withdrawing_erases_what_was_said(server: Any, open_page: Any) -> None:
     page.click("[data-act=st-withdraw]")
     page.click("[data-act=st-withdraw-yes]")
     page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    server.askback("study", "erase", LINGUISTS)
     assert rows(server, "SELECT COUNT(*) FROM turns WHERE payload LIKE '%secret words%'") == [(0,)]
     assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]

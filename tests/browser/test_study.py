@@ -115,6 +115,7 @@ def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open
     assert "all your sets" in page.inner_text("[data-withdraw]")
     page.click("[data-act=st-withdraw-yes]")
     page.wait_for_selector(".ab-page[data-code=withdrawn]")
+    sets.askback("study", "erase", str(sets.studies[0]))
     left = rows(sets, "SELECT episode_id, text FROM turns WHERE episode_id IN (?, ?)", first, second)
     assert {id for id, _ in left} == {first, second}
     assert {text for _, text in left} <= {"[erased]", ""}

@@ -119,14 +119,12 @@ class Calls:
     Attributes:
         desk: reads it.
         writer: writes it; a mark is on disk before it is shown as saved.
-        protected: whether people log in.
         reports: of AmbiBench's runs.
         kept: what was read of AmbiEnt's and AmbiK's runs.
     """
 
     desk: Desk
     writer: LogWriter
-    protected: bool = False
     reports: Reports = field(init=False)
     kept: Kept = field(init=False)
 
@@ -151,7 +149,7 @@ class Calls:
             return {"saved": False, "problem": problem_text(strings(str(call.get("language", ""))), error)}
         visit = self._visit(asked)
         try:
-            dialogue = self.desk.dialogue(asked.episode)
+            dialogue = self.desk.dialogue(asked.episode, reviewing=True)
             self.writer.put(self._row(asked, visit, dialogue)).result()
             page = self._marking(visit, dialogue)
         except (AskbackError, LogError) as error:
@@ -208,7 +206,7 @@ class Calls:
         }
 
     def _visit(self, asked: _Call) -> Visit:
-        return Visit(strings(asked.language), Address.read(asked.path, asked.query), self.protected)
+        return Visit(strings(asked.language), Address.read(asked.path, asked.query))
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at
@@ -265,7 +263,7 @@ class Calls:
         episode = at.episode or next_unreviewed(reviewable, read_reviews(judgments), at.reviewer)
         if episode is None:
             return all_done_page(visit, len(reviewable))
-        return self._marking(visit, self.desk.dialogue(episode))
+        return self._marking(visit, self.desk.dialogue(episode, reviewing=True))
 
     def _marking(self, visit: Visit, dialogue: Dialogue) -> Page:
         reader, reviewer = self.desk.reader, visit.at.reviewer

@@ -74,6 +74,8 @@ def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = 
     if fixed:
         return Scale(*fixed)
     some = list(intervals)
+    if not some:
+        return Scale(0.0, 1.0)
     low, high = min(one.low for one in some), max(one.high for one in some)
     margin = (high - low) * 0.08 or 0.5
     return Scale(low - margin, high + margin)
@@ -92,6 +94,8 @@ def cell(interval: Interval, on: Scale, digits: int, *, signed: bool = False) ->
     )
 
 
-def metric_cell(metric: str, interval: Interval, on: Scale) -> Cell:
-    """An interval of S, D or L."""
+def metric_cell(metric: str, interval: Interval | None, on: Scale) -> Cell:
+    """An interval of S, D or L; a dash without one."""
+    if interval is None:
+        return Cell(value="–", interval="", low=0.0, high=0.0, at=0.0, zero=None)
     return cell(interval, on, DIGITS[metric], signed=metric in SIGNED)

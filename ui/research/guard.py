@@ -1,20 +1,22 @@
 """Who may see the researchers' pages: they hold the answers to every task.
 
-With a password set (``ASKBACK_RESEARCH_PASSWORD``) a browser logs in and carries a signed cookie. Without
-one, only browsers on this very machine are served.
+A browser logs in and carries a cookie: with the password (``ASKBACK_RESEARCH_PASSWORD``), or, where none is
+set, by a link with a one-time token that the server prints. A browser on this very machine has to as well,
+since a proxy that rewrites the Host header and adds none looks just like one.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
-import ipaddress
+import json
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -22,6 +24,9 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ui.limits import client_group
+
+SESSIONS_FILE: Final = "research-sessions.json"
 PASSWORD_VARIABLE: Final = "ASKBACK_RESEARCH_PASSWORD"
 COOKIE: Final = "askback_research"
 LOGIN: Final = "login"
@@ -31,7 +36,6 @@ _MAX_BODY = 4096
 _FREE_TRIES = 5
 _LONGEST_WAIT = 300.0
 _KEPT_ADDRESSES = 10_000
-_PURPOSE = b"askback research v1\n"
 
 
 def password_from_environment() -> str | None:
@@ -71,41 +75,84 @@ class Throttle:
 
 
 class Passes:
-    """Makes and reads the cookie: when it ends, signed under the server's secret and the password."""
+    """The log-ins of one server: who may come in, and who is in.
 
-    def __init__(self, secret: bytes, password: str, clock: Callable[[], float] = time.time) -> None:
-        self._key = hashlib.sha256(_PURPOSE + secret + hashlib.sha256(password.encode()).digest()).digest()
-        self._password = password.encode()
+    Log-ins are kept by their hashes, so that a log-out ends one for good, and in a file, so that nobody's
+    review is broken off when the server is started again. Another password ends them all.
+
+    Args:
+        file: where log-ins are kept.
+        password: that researchers know; None where whoever starts the server gets links in the terminal.
+        announce: tells a new one-time token to whoever started the server; called at once, and again each
+            time that the last one was used.
+        clock: tells the present time, in seconds.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        password: str | None,
+        announce: Callable[[str], None] = lambda token: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.password = password
+        self._announce = announce
         self._clock = clock
+        self._lock = threading.Lock()
+        self._file = file
+        self._ends: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
+        self._token = ""
+        if password is None:
+            self._renew()
 
-    def right(self, password: str) -> bool:
-        """Whether this is the password."""
-        return hmac.compare_digest(password.encode(), self._password)
+    def right(self, secret: str) -> bool:
+        """Return True if this is the password, or the token, which is used up by it."""
+        with self._lock:
+            expected = self._token if self.password is None else self.password
+            if not hmac.compare_digest(secret.encode(), expected.encode()):
+                return False
+            if self.password is None:
+                self._renew()
+        return True
 
     def issue(self) -> str:
-        """A cookie that holds for some hours."""
-        end = str(int(self._clock()) + _HOURS * 3600)
-        return f"{end}.{self._sign(end)}"
+        """Return a cookie that holds for some hours."""
+        cookie, now = secrets.token_urlsafe(32), self._clock()
+        with self._lock:
+            self._ends = {one: end for one, end in self._ends.items() if end > now}
+            self._ends[self._hash(cookie)] = now + _HOURS * 3600
+            self._keep()
+        return cookie
 
     def valid(self, cookie: str) -> bool:
-        """Whether a cookie is ours and has not ended."""
-        end, _, signature = cookie.partition(".")
-        return (
-            end.isascii()
-            and end.isdecimal()
-            and hmac.compare_digest(signature.encode(), self._sign(end).encode())
-            and int(end) > self._clock()
-        )
+        """Return True if a cookie is ours and has not ended."""
+        with self._lock:
+            return self._ends.get(self._hash(cookie), 0.0) > self._clock()
 
-    def _sign(self, end: str) -> str:
-        digest = hmac.new(self._key, end.encode(), hashlib.sha256).digest()
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    def end(self, cookie: str) -> None:
+        """End a log-in: its cookie holds no longer, whoever has a copy of it."""
+        with self._lock:
+            if self._ends.pop(self._hash(cookie), None) is not None:
+                self._keep()
+
+    def _hash(self, cookie: str) -> str:
+        return hashlib.sha256(f"{self.password}\n{cookie}".encode("utf-8", "replace")).hexdigest()
+
+    def _keep(self) -> None:
+        draft = self._file.with_name(f".{self._file.name}.{secrets.token_hex(8)}")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(self._ends))
+        draft.replace(self._file)
+
+    def _renew(self) -> None:
+        self._token = secrets.token_urlsafe(24)
+        self._announce(self._token)
 
 
 class Guard:
     """Stands before everything under one path, for every kind of request."""
 
-    def __init__(self, app: ASGIApp, *, path: str, passes: Passes | None, page: Callable[[Scope, str], str]):
+    def __init__(self, app: ASGIApp, *, path: str, passes: Passes, page: Callable[[Scope, str], str]):
         self.app = app
         self.path = path
         self.passes = passes
@@ -113,7 +160,7 @@ class Guard:
         self.throttle = Throttle()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, ask for the password, or refuse."""
+        """Pass on, let in, or ask for the password."""
         if scope["type"] not in ("http", "websocket") or not self._guarded(scope):
             await self.app(scope, receive, send)
             return
@@ -130,18 +177,27 @@ class Guard:
         return path == self.path or path.startswith(f"{self.path}/")
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
-        if self.passes is None:
-            return None if local(scope) else self._refusal(scope, "refused", 403)
         step = _route(scope).removeprefix(self.path).strip("/")
+        headers = Headers(scope=scope)
+        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = "" if morsel is None else morsel.value
         if step == LOGIN and scope.get("method") == "POST":
-            return await self._log_in(scope, receive, self.passes)
+            fields = parse_qs((await _body(receive)).decode("utf-8", "replace"))
+            return self._log_in(scope, fields.get("password", [""])[0], self._address(scope))
         if step == LOGOUT and scope.get("method") == "POST":
-            response: Response = RedirectResponse(self._address(scope), status_code=303)
+            self.passes.end(cookie)
+            response = RedirectResponse(self._address(scope), status_code=303)
             response.delete_cookie(COOKIE, path=self._address(scope))
             return response
-        morsel = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(COOKIE)
-        if morsel is not None and self.passes.valid(morsel.value):
+        if self.passes.valid(cookie):
             return None
+        token = _token(scope)
+        if token is not None and scope.get("method") == "GET":
+            return self._log_in(scope, token, f"{scope.get('root_path', '')}{_route(scope)}")
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        # Scripts that download tables; a one-time token would be gone after the first.
+        if kind.lower() == "bearer" and self.passes.password is not None:
+            return self._refused(scope, secret.strip())
         return self._refusal(scope, "login", 401)
 
     def _address(self, scope: Scope) -> str:
@@ -154,20 +210,14 @@ class Guard:
             return HTMLResponse(self.page(scope, name), status_code=status, headers=headers)
         return JSONResponse({"error": name}, status_code=status, headers=headers)
 
-    async def _log_in(self, scope: Scope, receive: Receive, passes: Passes) -> Response:
-        address = _client(scope)
-        wait = self.throttle.wait(address)
-        if wait > 0:
-            return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
-        fields = parse_qs((await _body(receive)).decode("utf-8", "replace"))
-        if not passes.right(fields.get("password", [""])[0]):
-            self.throttle.failed(address)
-            return self._refusal(scope, "wrong", 401)
-        self.throttle.succeeded(address)
-        response = RedirectResponse(self._address(scope), status_code=303)
+    def _log_in(self, scope: Scope, secret: str, target: str) -> Response:
+        refusal = self._refused(scope, secret)
+        if refusal is not None:
+            return refusal
+        response = RedirectResponse(target, status_code=303)
         response.set_cookie(
             COOKIE,
-            passes.issue(),
+            self.passes.issue(),
             max_age=_HOURS * 3600,
             path=self._address(scope),
             httponly=True,
@@ -176,36 +226,27 @@ class Guard:
         )
         return response
 
+    def _refused(self, scope: Scope, secret: str) -> Response | None:
+        """Return why a password or token lets nobody in; None if it does."""
+        client = client_group(_client(scope))
+        wait = self.throttle.wait(client)
+        if wait > 0:
+            return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
+        if not self.passes.right(secret):
+            self.throttle.failed(client)
+            return self._refusal(scope, "wrong", 401)
+        self.throttle.succeeded(client)
+        return None
 
-def local(scope: Scope) -> bool:
-    """Whether a request comes from a browser on this machine, by a name of this machine.
 
-    A request that a proxy has passed on comes from elsewhere; and a foreign name that is made to lead
-    here (DNS rebinding) is no name of this machine.
-    """
-    headers = Headers(scope=scope)
-    if any(name in headers for name in ("forwarded", "x-forwarded-for", "x-real-ip")):
-        return False
-    return _loopback(_client(scope)) and _local_name(headers.get("host", ""))
+def _token(scope: Scope) -> str | None:
+    tokens = parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1")).get("token")
+    return tokens[0] if tokens else None
 
 
 def _client(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
-
-
-def _loopback(address: str) -> bool:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return bool((mapped or parsed).is_loopback)
-
-
-def _local_name(host: str) -> bool:
-    name = host.rpartition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-    return name.lower() == "localhost" or _loopback(name)
 
 
 def _route(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -27,34 +28,42 @@ from ui.research.ambient_routes import add_ambient_routes
 from ui.research.ambik_routes import add_ambik_routes
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
-from ui.research.guard import LOGIN, Guard, Passes, password_from_environment
+from ui.research.guard import LOGIN, SESSIONS_FILE, Guard, Passes, password_from_environment
 from ui.security import page_language
 from ui.server import Mount, page_head
-from ui.tokens import secret_of
 
 STATIC = Path(__file__).parent.parent / "static"
 _MOUNT = "askbackResearch.mount(element, props, server)"
 _YEAR = "public, max-age=31536000, immutable"
 
 
-def research_mount(writer: LogWriter, reader: LogReader, *, home: Path, password: str | None = None) -> Mount:
+def research_mount(
+    writer: LogWriter,
+    reader: LogReader,
+    *,
+    home: Path,
+    password: str | None = None,
+    announce: Callable[[str], None] = lambda token: None,
+) -> Mount:
     """The researchers' pages on one log.
 
     Args:
         writer: a durable writer of the log.
         reader: reads the same log.
-        home: the data home; the secret that signs log-ins lives there.
-        password: asked for if given (by default ``ASKBACK_RESEARCH_PASSWORD``); without one only browsers
-            on this machine are served.
+        home: the data home; log-ins are kept there.
+        password: asked for (by default ``ASKBACK_RESEARCH_PASSWORD``).
+        announce: where there is no password, tells whoever started the server the token that lets one
+            browser in (``?token=`` behind any of these pages' addresses).
     """
-    password = password or password_from_environment()
-    passes = Passes(secret_of(home), password) if password else None
-    calls = Calls(Desk(reader), writer, protected=passes is not None)
+    home.mkdir(parents=True, exist_ok=True)
+    passes = Passes(home / SESSIONS_FILE, password or password_from_environment(), announce)
+    calls = Calls(Desk(reader), writer)
 
     def prepare(app: FastAPI) -> None:
         _add_routes(app, calls)
         app.add_middleware(Alias, aliases=(RESEARCH, *PLACES.values()), target=f"{RESEARCH}/")
-        app.add_middleware(Guard, path=RESEARCH, passes=passes, page=access_page)
+        page = partial(access_page, by_token=passes.password is None)
+        app.add_middleware(Guard, path=RESEARCH, passes=passes, page=page)
 
     return Mount(RESEARCH, create_research(calls), prepare)
 
@@ -83,13 +92,14 @@ def create_research(calls: Calls) -> gr.Blocks:
     return blocks
 
 
-def access_page(scope: Scope, name: str) -> str:
-    """The page that asks for the password, or says why these pages are not shown."""
+def access_page(scope: Scope, name: str, *, by_token: bool) -> str:
+    """The page that asks for the password, or for the token where there is none."""
     language = page_language(scope)
     return render(
         "research/access",
         strings(language),
         name=name,
+        by_token=by_token,
         action=f"{scope.get('root_path', '')}{RESEARCH}/{LOGIN}",
         head=Markup(page_head(language) + _head()),
     )

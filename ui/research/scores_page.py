@@ -44,6 +44,7 @@ def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
         totals=list(zip(languages, lines(data.report.by_language), strict=True)) if languages else [],
         types=[(language, lines(some)) for language, some in tables.items()],
         needs_judge=sum(row.needs_judge for row in data.report.by_language),
+        aborted=sum(row.aborted for row in data.report.by_language),
         metrics=METRICS,
     )
 
@@ -68,11 +69,11 @@ def type_label(t: Strings, number: int) -> str:
 
 def lines(some: Sequence[Row]) -> list[Line]:
     """Rows for a table; the bars of a column share a scale."""
-    columns: dict[str, list[Interval]] = {
+    columns: dict[str, list[Interval | None]] = {
         metric: [getattr(row, metric) for row in some] for metric in METRICS
     }
     scales = {
-        metric: scale(intervals, fixed=(0.0, 1.0) if metric == "success" else None)
+        metric: scale(filter(None, intervals), fixed=(0.0, 1.0) if metric == "success" else None)
         for metric, intervals in columns.items()
     }
     return [
@@ -89,9 +90,10 @@ def lines(some: Sequence[Row]) -> list[Line]:
 def _plots(
     t: Strings, data: RunData, languages: dict[str, list[Scored]], tables: dict[str, tuple[Row, ...]]
 ) -> tuple[Figure, ...]:
+    ended = {language: [one for one in some if one.ended] for language, some in languages.items()}
+    lengths = {language: some for language, some in ended.items() if some}
     return (
         figures.success_curve(t, {str(language): shares for language, shares in data.report.curve.items()}),
         figures.success_by_type(t, tables),
-        figures.extra_replies(t, languages),
-        figures.question_length(t, languages),
+        *((figures.extra_replies(t, lengths), figures.question_length(t, lengths)) if lengths else ()),
     )

@@ -60,15 +60,17 @@ def scores_csv(data: RunData) -> str:
     for language, some in by_language(data.scored).items():
         lines += [_score_line(language, row.label, row) for row in type_rows(texts, some)]
     metrics = [f"{metric}{end}" for metric in ("success", "aqd", "aql") for end in ("", "_low", "_high")]
-    return to_csv(["language", "type", "n", *metrics, "needs_judge"], lines)
+    return to_csv(["language", "type", "n", *metrics, "needs_judge", "aborted"], lines)
 
 
 def _score_line(language: str, label: str, row: Row) -> list[Any]:
     ends = [*_ends(row.success), *_ends(row.aqd), *_ends(row.aql)]
-    return [language, label, row.success.n, *ends, row.needs_judge]
+    return [language, label, row.success.n, *ends, row.needs_judge, row.aborted]
 
 
-def _ends(interval: Interval) -> list[float]:
+def _ends(interval: Interval | None) -> list[float | str]:
+    if interval is None:
+        return ["", "", ""]
     return [interval.value, interval.low, interval.high]
 
 

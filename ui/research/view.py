@@ -43,12 +43,10 @@ class Visit:
     Attributes:
         t: the interface's texts.
         at: the address asked for.
-        protected: whether people log in, and so can log out.
     """
 
     t: Strings
     at: Address
-    protected: bool = False
 
     @property
     def frame(self) -> Frame:
@@ -65,7 +63,6 @@ class Visit:
             frame=self.frame,
             at=self.at,
             fmt=format,
-            protected=self.protected,
             figures={figure.id: figure for figure in figures},
             **context,
         )

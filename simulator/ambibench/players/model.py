@@ -13,7 +13,7 @@ from personas.templates import render
 from simulator.ambibench.players.knows import PromptKnows, TrialKnows
 from simulator.ambibench.playing import PARTICIPANT, Options
 from simulator.ambibench.prompt import whole_text
-from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, TokenLogprob
+from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, TokenLogprob, as_sent
 from simulator.seats import Kind, Reply, View
 
 SEED: Final = 0
@@ -34,7 +34,7 @@ class ModelParticipant:
         """Ask the model for what comes next; see `playing.label_payload` for the move."""
         knows: TrialKnows = view.task
         options = Options.read(view.options)
-        request = self._request(view, knows, options)
+        request = as_sent(self._model, self._request(view, knows, options))
         completion = await self._model.complete(request)
         move: dict[str, Any] = {"decoding": _decoding(request, self.name, options)}
         if request.top_logprobs is not None:
@@ -127,6 +127,7 @@ def _decoding(request: Request, service: str, options: Options) -> dict[str, Any
         "service": service,
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
+        **({"top_p": request.top_p} if request.top_p != 1 else {}),
         "top": request.top_logprobs,
         "plain": request.plain,
         "system": "none" if request.plain else options.system,

@@ -20,7 +20,7 @@ from simulator.ambibench.reporting.results import Results, results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import print_tables
 from simulator.ambibench.trial_log import read_trials, trials_of_runs
-from simulator.runner.logged import endings_of_runs
+from simulator.runner.logged import endings_of_runs, seat_failures
 from simulator.runner.telling import print_endings
 
 __all__ = ["Report", "print_report", "report", "summary"]
@@ -38,6 +38,8 @@ class Report:
         statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
             people who have withdrawn, which count nowhere else.
         failures: why episodes failed -> how many did, the most frequent first.
+        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
+        exclude_aborted: whether these are left out instead.
     """
 
     runs: tuple[str, ...]
@@ -46,6 +48,8 @@ class Report:
     agreements: tuple[Agreement, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
 def report(
@@ -56,6 +60,7 @@ def report(
     mode: Mode | None = None,
     tie: Tie | None = None,
     labels: Mapping[str, str] | None = None,
+    exclude_aborted: bool = False,
 ) -> Report:
     """The report of some runs and of trials in files.
 
@@ -66,13 +71,16 @@ def report(
         mode: how tables of probabilities are read; None: as each run or file says.
         tie: what a tie counts; None: as each run or file says.
         labels: actor, or a pattern with ``*``, -> what it is called; ``person`` stands for all people.
+        exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
         InputError: if a run is of another benchmark, or a file is wrong.
         NotInLog: if there is no such run.
     """
     names = tuple(dict.fromkeys(runs))
-    logged = () if reader is None else trials_of_runs(reader, names, mode, tie)
+    logged = (
+        () if reader is None else trials_of_runs(reader, names, mode, tie, exclude_aborted=exclude_aborted)
+    )
     given = tuple(scored(one, mode, tie) for path in files for one in read_trials(path))
     statuses, failures = ({}, {}) if reader is None else endings_of_runs(reader, names)
     judgments = (
@@ -85,6 +93,8 @@ def report(
         agreements=agreement(judgments),
         statuses=statuses,
         failures=failures,
+        aborted={} if reader is None else seat_failures(reader, names),
+        exclude_aborted=exclude_aborted,
     )
 
 
@@ -95,5 +105,13 @@ def summary(found: Results) -> Means:
 
 def print_report(console: Console, found: Report) -> None:
     """Statuses, and the tables of each setting."""
-    print_endings(console, found.runs, found.statuses, found.failures, f"{len(found.trials)} trials")
+    print_endings(
+        console,
+        found.runs,
+        found.statuses,
+        found.failures,
+        f"{len(found.trials)} trials",
+        found.aborted,
+        excluded=found.exclude_aborted,
+    )
     print_tables(console, tables(found.results, found.agreements))

@@ -69,7 +69,7 @@ def marked_claims(reader: LogReader, run_id: str) -> tuple[MarkedClaim, ...]:
     """
     keys = _keys(reader, run_id)
     forms = _forms(reader, run_id)
-    newest = {record.id: record for record in claim_records(reader, [run_id])}
+    newest = {record.id: record for record in claim_records(reader, [run_id], aborted=False)}
     found = [
         MarkedClaim(key=key, record=newest[id], marks=forms.get(key, {}))
         for id, key in keys.items()

@@ -20,7 +20,8 @@ from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR, Kind, Options
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import Discard
-from simulator.models import ChatModel, Message, Request
+from simulator.models import ChatModel, Message, Request, as_sent
+from simulator.models.decoding import drawn
 from simulator.models.schema import parse
 from simulator.seats import Reply, View
 
@@ -91,21 +92,24 @@ async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
     variables = {**asdict(shown), "most": MAX_REWRITES}
     prompt = render(f"ambient/{name}", Options.read(view.options).language, variables)
     follows = model.capabilities.schema
-    request = Request(
-        messages=(Message("user", prompt.text),),
-        temperature=0.0,
-        max_tokens=_MOST_TOKENS,
-        seed=SEED,
-        schema=schema if follows else None,
-        repeat=view.repeat,
-        purpose=f"{ANNOTATOR}.{step.kind}",
-        prompt_version=prompt.version,
-        episode_id=view.episode_id,
-        turn_number=view.number + place,
+    request = as_sent(
+        model,
+        Request(
+            messages=(Message("user", prompt.text),),
+            temperature=0.0,
+            max_tokens=_MOST_TOKENS,
+            seed=SEED,
+            schema=schema if follows else None,
+            repeat=view.repeat,
+            purpose=f"{ANNOTATOR}.{step.kind}",
+            prompt_version=prompt.version,
+            episode_id=view.episode_id,
+            turn_number=view.number + place,
+        ),
     )
     answer = await model.complete(request)
     form = cast(BaseModel, answer.parsed if follows else parse(answer.text, schema)).model_dump()
-    decoding = {"service": model.name, "temperature": 0.0, "max_tokens": _MOST_TOKENS, "seed": SEED}
+    decoding = {"service": model.name, **drawn(request)}
     if step.kind == "nli":
         return Reply(
             text=answer.text,

@@ -10,7 +10,8 @@ from simulator.ambient.items import ContinueItem, TrueFalseItem
 from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR, Options, statements
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
-from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, sample
+from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, as_sent, sample
+from simulator.models.decoding import drawn
 from simulator.seats import Reply, View
 
 SEED: Final = 0
@@ -84,8 +85,9 @@ async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply
 
 
 async def _word(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    answer = await model.complete(_one_token(view, place, prompt, plain=model.capabilities.plain))
-    decoding = {"service": model.name, "temperature": 0.0, "max_tokens": 1, "seed": SEED}
+    request = as_sent(model, _one_token(view, place, prompt, plain=model.capabilities.plain))
+    answer = await model.complete(request)
+    decoding = {"service": model.name, **drawn(request)}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
 
 
@@ -118,21 +120,24 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
     knows: Knows = view.task
     _, sentence = item.options[knows.steps[place].number]
     own, original = item.stem + sentence, item.stem + item.sentence
-    request = Request(
-        messages=(Message("user", own),),
-        plain=True,
-        temperature=1.0,
-        max_tokens=item.max_tokens,
-        seed=knows.seeds[place],
-        stop=_STOPS,
-        samples=item.wanted,
-        repeat=view.repeat,
-        purpose=f"{ANNOTATOR}.continue",
-        episode_id=view.episode_id,
-        turn_number=view.number + place,
+    request = as_sent(
+        model,
+        Request(
+            messages=(Message("user", own),),
+            plain=True,
+            temperature=1.0,
+            max_tokens=item.max_tokens,
+            seed=knows.seeds[place],
+            stop=_STOPS,
+            samples=item.wanted,
+            repeat=view.repeat,
+            purpose=f"{ANNOTATOR}.continue",
+            episode_id=view.episode_id,
+            turn_number=view.number + place,
+        ),
     )
-    drawn = await sample(model, request)
-    texts = [one_sentence(text) if text.strip() else "" for text in drawn.samples]
+    answers = await sample(model, request)
+    texts = [one_sentence(text) if text.strip() else "" for text in answers.samples]
     (after_own, took), (after_original, more) = await asyncio.gather(
         *(_likelihoods(model, view, place, before, texts) for before in (own, original))
     )
@@ -143,16 +148,14 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
         "tokens": [one.tokens for one in after_own],
         "decoding": {
             "service": model.name,
-            "temperature": 1.0,
-            "top_p": 1.0,
-            "max_tokens": item.max_tokens,
+            **drawn(request),
+            "top_p": request.top_p,
             "stop": list(_STOPS),
-            "seed": knows.seeds[place],
             "samples": item.wanted,
             "stem": item.stem,
         },
     }
-    return Reply(move=move, seconds=drawn.seconds + max(took, more))
+    return Reply(move=move, seconds=answers.seconds + max(took, more))
 
 
 async def _likelihoods(

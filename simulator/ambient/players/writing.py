@@ -9,7 +9,8 @@ from simulator.ambient.items import ClaimItem, GenerateItem
 from simulator.ambient.parsing import BLANK_LINE
 from simulator.ambient.playing import ANNOTATOR, Options
 from simulator.ambient.prompts import instruction, prompt
-from simulator.models import ChatModel, Message, Request, sample
+from simulator.models import ChatModel, Message, Request, as_sent, sample
+from simulator.models.decoding import drawn
 from simulator.seats import Reply, View
 
 SEED: Final = 0
@@ -18,7 +19,8 @@ SEED: Final = 0
 async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
     """A model's disambiguations: the prompt continued if it can do that, else an answer to it."""
     plain, most = model.capabilities.plain, Options.read(view.options).max_tokens
-    answer = await model.complete(
+    request = as_sent(
+        model,
         Request(
             messages=(Message("user", prompt(item)),),
             plain=plain,
@@ -31,15 +33,14 @@ async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
             prompt_version=instruction(item.side, item.instruction).version,
             episode_id=view.episode_id,
             turn_number=view.number,
-        )
+        ),
     )
+    answer = await model.complete(request)
     decoding = {
         "service": model.name,
-        "temperature": 0.0,
-        "max_tokens": most,
+        **drawn(request),
         "stop": [BLANK_LINE],
         "plain": plain,
-        "seed": SEED,
     }
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
 
@@ -48,7 +49,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
     """A model's paraphrases of a claim; what goes over a line is put on one."""
     options, plain = Options.read(view.options), model.capabilities.plain
     asked = paraphrase_prompt(item)
-    drawn = await sample(
+    request = as_sent(
         model,
         Request(
             messages=(Message("user", asked.text),),
@@ -67,15 +68,14 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
             turn_number=view.number,
         ),
     )
-    texts = [" ".join(text.split()) for text in drawn.samples]
+    answers = await sample(model, request)
+    texts = [" ".join(text.split()) for text in answers.samples]
     distinct = list(kept(texts, item.cleaned))
     decoding = {
         "service": model.name,
-        "temperature": 1.0,
-        "top_p": options.top_p,
-        "max_tokens": options.max_tokens,
-        "seed": view.seed,
+        **drawn(request),
+        "top_p": request.top_p,
         "samples": PARAPHRASES,
     }
     move = {"texts": texts, "kept": distinct, "decoding": decoding}
-    return Reply(text="\n".join(distinct), move=move, seconds=drawn.seconds)
+    return Reply(text="\n".join(distinct), move=move, seconds=answers.seconds)

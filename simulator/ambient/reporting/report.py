@@ -21,7 +21,7 @@ from simulator.ambient.reporting.scoring import Scored, Settings, named_apart, s
 from simulator.ambient.reporting.tables import Wide, crowd_table, table_4, table_9, table_10
 from simulator.errors import InputError
 from simulator.figures import Figure, Table, Venn
-from simulator.runner.logged import Endings, endings_of_runs
+from simulator.runner.logged import Endings, endings_of_runs, seat_failures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class Report:
         statuses: how many of their episodes ended how; ``open`` for those that have not, ``erased`` for those
             of people who have withdrawn, which count nowhere else.
         failures: why episodes failed -> how many did, the most frequent first.
+        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
+        exclude_aborted: whether these are left out instead.
     """
 
     sections: tuple[Section, ...]
@@ -54,6 +56,8 @@ class Report:
     runs: tuple[str, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
 def report(
@@ -105,6 +109,8 @@ def report(
         runs=names,
         statuses=endings.statuses,
         failures=endings.failures,
+        aborted={} if reader is None else seat_failures(reader, names),
+        exclude_aborted=settings.exclude_aborted,
     )
 
 

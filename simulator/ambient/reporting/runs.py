@@ -95,7 +95,7 @@ def sections_of_runs(
     """
     found = RunSections()
     for run in dict.fromkeys(runs):
-        for one in played_of(reader, run):
+        for one in played_of(reader, run, aborted=not settings.exclude_aborted):
             found.played.append(one)
             if one.task == "nli":
                 found.models.append(_model(one))
@@ -104,8 +104,8 @@ def sections_of_runs(
     return found
 
 
-def played_of(reader: LogReader, run_id: str) -> list[Played]:
-    """What was done in a run, task by task.
+def played_of(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[Played]:
+    """What was done in a run, task by task; with `aborted` also what a failing seat left undone.
 
     Raises:
         InputError: if it is another benchmark's, or holds no answer yet.
@@ -124,7 +124,7 @@ def played_of(reader: LogReader, run_id: str) -> list[Played]:
             failed=left_out.failed,
         )
         for task in tasks
-        if (records := _records(reader, run_id, task))
+        if (records := _records(reader, run_id, task, aborted))
     ]
     if not made:
         raise InputError(
@@ -133,11 +133,13 @@ def played_of(reader: LogReader, run_id: str) -> list[Played]:
     return made
 
 
-def _records(reader: LogReader, run_id: str, task: Task) -> Records:
+def _records(reader: LogReader, run_id: str, task: Task, aborted: bool) -> Records:
     if task in ("crowd", "evaluate"):
         judged = task == "evaluate"
         return tuple(one for one in crowd_records(reader, [run_id]) if bool(one.origin) == judged)
-    return tuple(_READERS[task](reader, [run_id]))
+    if task == "annotate":
+        return linguist_records(reader, [run_id])
+    return tuple(_READERS[task](reader, [run_id], aborted=aborted))
 
 
 def _who(reader: LogReader, run: Run, task: Task) -> str:
@@ -217,8 +219,7 @@ _SECTIONS: Final[Mapping[Task, Callable[[Played, Settings, Sequence[Example]], S
     "continue": _continuation,
     "claim": _claims,
 }
-_READERS: Final[Mapping[Task, Callable[[LogReader, list[str]], Sequence[Any]]]] = {
-    "annotate": linguist_records,
+_READERS: Final[Mapping[Task, Callable[..., Sequence[Any]]]] = {
     "generate": generation_records,
     "true_false": true_false_records,
     "continue": continuation_records,

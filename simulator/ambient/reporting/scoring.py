@@ -55,6 +55,7 @@ class Settings:
         votes: ids of examples whose votes are told one by one.
         parser: of the headline of generated disambiguations.
         variants: whether EDIT-F1 by other rules is told.
+        exclude_aborted: leave out what a failing seat aborted, instead of counting it as unsuccessful.
         duplicates: what becomes of rows that a file holds twice.
     """
 
@@ -63,6 +64,7 @@ class Settings:
     votes: tuple[str, ...] = ()
     parser: Parser = "reference"
     variants: bool = False
+    exclude_aborted: bool = False
     duplicates: Duplicates = "refuse"
 
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from logs import LogReader
 from simulator.ambik.reporting.additions import ADDITIONS, statements
-from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.groups import (
+    Result,
+    added_statement,
+    baseline_groups,
+    results_of,
+    settings_statement,
+    told_apart,
+)
 from simulator.ambik.reporting.logprobs_section import rules_section
 from simulator.ambik.reporting.people import agreement_section, people_section
 from simulator.ambik.reporting.scoring import Scored, score_files
@@ -16,8 +24,9 @@ from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.sources import Found, from_runs
 from simulator.ambik.reporting.switches import NONE, Switches
 from simulator.ambik.reporting.tables import PAPER_TABLES
+from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
-from simulator.runner.logged import Endings, endings_of_runs
+from simulator.runner.logged import Endings, endings_of_runs, seat_failures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +49,8 @@ class Report:
     runs: tuple[str, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
 def report(
@@ -50,6 +61,8 @@ def report(
     calibration: Sequence[Path] = (),
     data: str | None = None,
     switches: Switches = NONE,
+    part: Literal["all", "released", "added"] = "all",
+    exclude_aborted: bool = False,
 ) -> Report:
     """The report of some runs and files.
 
@@ -60,6 +73,8 @@ def report(
         calibration: files of decisions on calibration items.
         data: what decisions of files are of, where they do not say.
         switches: over the settings of runs.
+        part: whose decisions count (`groups.told_apart`).
+        exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
         InputError: if a run is another benchmark's or empty, or settings cannot be changed for want of a
@@ -69,13 +84,20 @@ def report(
     scored = Scored()
     if files or calibration:
         scored = score_files(files, calibration=calibration, data=data, switches=switches)
-    of_runs = Found() if reader is None or not runs else from_runs(reader, runs)
-    results = results_of([*of_runs.groups, *scored.found.groups], switches)
-    remarks = (*of_runs.remarks, *scored.found.remarks)
+    of_runs = (
+        Found() if reader is None or not runs else from_runs(reader, runs, exclude_aborted=exclude_aborted)
+    )
+    groups = told_apart([*of_runs.groups, *scored.found.groups], part)
+    results = results_of(groups, switches)
+    beside = (*results, *results_of(baseline_groups(groups), switches))
+    if part != "all" and not groups and (of_runs.groups or scored.found.groups):
+        raise InputError(f"--part {part}: none of these decisions is on {part} pairs; leave it out")
+    apart = (told for one in groups if (told := added_statement(one)))
+    remarks = (*of_runs.remarks, *scored.found.remarks, *apart)
     published = [rules_section(made, run, switches=switches) for run, made in of_runs.published.items()]
     sections = [*scored.sections, *published, *_overview(results, remarks)]
     if results:
-        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
+        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(beside)) is not None]
         sections += [one for one in (people_section(results),) if one is not None]
     agreement = agreement_section(of_runs.forms)
     sections += [] if agreement is None else [agreement]
@@ -88,6 +110,8 @@ def report(
         runs=names,
         statuses=endings.statuses,
         failures=endings.failures,
+        aborted={} if reader is None else seat_failures(reader, names),
+        exclude_aborted=exclude_aborted,
     )
 
 

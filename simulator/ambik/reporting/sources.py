@@ -16,7 +16,7 @@ from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decisions, exchanges, forms, options_of
 from simulator.errors import InputError
-from simulator.runner.logged import not_counting, required_run
+from simulator.runner.logged import not_counting, required_run, seat_failures
 
 Key = tuple[str, str, str, str]
 
@@ -38,7 +38,7 @@ class Found:
     remarks: list[str] = field(default_factory=list)
 
 
-def from_runs(reader: LogReader, runs: Iterable[str]) -> Found:
+def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Found:
     """The groups of some runs; of each conformal one with the decisions of its calibration run.
 
     Raises:
@@ -49,19 +49,21 @@ def from_runs(reader: LogReader, runs: Iterable[str]) -> Found:
     known = {one.id for one in reader.runs()}
     for run in dict.fromkeys(runs):
         options = options_of(reader, run)
-        made, filled_in = decisions(reader, [run]), forms(reader, [run])
+        calibrates = options.method in CONFORMAL and options.calibration is None
+        aborted = not exclude_aborted and not calibrates
+        made, filled_in = decisions(reader, [run], aborted=aborted), forms(reader, [run])
         if not made and not filled_in:
             raise InputError(f"{run} has no episode that was played to its end; there is nothing to report.")
         found.forms += filled_in
-        if options.method in CONFORMAL and options.calibration is None:
+        if calibrates:
             if options.method == "knowno" and all(one.right is not None for one in made):
                 found.published[run] = made
             found.remarks.append(f"{run} is a calibration: it has no sets, and is told with its test run")
             continue
         source = options.calibration.run if options.calibration else ""
         calibration = decisions(reader, [source]) if source in known else ()
-        found.groups += _of_run(reader, run, made, calibration, options)
-        found.remarks += _unfinished(reader, run)
+        found.groups += _of_run(reader, run, made, calibration, options, aborted)
+        found.remarks += _unfinished(reader, run, aborted)
     return found
 
 
@@ -71,9 +73,10 @@ def _of_run(
     made: Sequence[Decision],
     calibration: Sequence[Decision],
     options: Options,
+    aborted: bool,
 ) -> list[Group]:
     version = str(required_run(reader, run, BENCHMARK).config.get("dataset_version") or "")
-    talks = exchanges(reader, [run])
+    talks = exchanges(reader, [run], aborted=aborted)
     return [
         _group(
             run,
@@ -88,9 +91,12 @@ def _of_run(
     ]
 
 
-def _unfinished(reader: LogReader, run: str) -> list[str]:
+def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
     still, failed, _ = not_counting(reader, run)
     told = [f"{run}: {still} episodes have not ended and are not in these numbers"] if still else []
+    if broken := sum(seat_failures(reader, [run]).values()):
+        counted = "count as unsuccessful" if aborted else "are left out"
+        told.append(f"{run}: {broken} episodes were aborted by a seat and {counted}")
     return [*told, *([f"{run}: {failed} episodes were aborted or failed and do not count"] if failed else [])]
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from simulator.ambik import conformal
 from simulator.ambik.naming import is_filler, is_not_listed
-from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, Scored
+from simulator.ambik.records import ABORTED, Calibrated, Decision, Letter, Outcome, Scored
 from simulator.ambik.sets import scoring_rules
 from simulator.ambik.sets.truth import acceptable_options, candidates
 from simulator.ambik.settings import DEFAULT, Settings
@@ -59,6 +59,8 @@ def scored(decision: Decision, settings: Settings) -> tuple[Scored, ...]:
 
 def prepared(decision: Decision, settings: Settings) -> Prepared:
     """A decision, ready for thresholds; see `scored`."""
+    if ABORTED in decision.flags:
+        return Prepared(decision, (), False, "", ())
     right = acceptable_options(decision, settings)
     of = candidates(decision)
     values = _nonconformities(decision, of, settings)
@@ -111,9 +113,16 @@ def calibrate_prepared(of: Sequence[Prepared], settings: Settings, run: str = ""
         nonconformities=tuple(values),
         without=sum(not any(one.acceptable for one in some.scored) for some in known),
         unknown=len(of) - len(known),
+        unaffordable=sum(map(_is_unaffordable, known)),
         run=run,
         settings=asdict(settings),
     )
+
+
+def _is_unaffordable(of: Prepared) -> bool:
+    """Whether no right option of LAP's can have a score above 0, for want of affordance."""
+    right = [one.letter for one in of.scored if one.acceptable and one.letter in of.decision.affordance]
+    return bool(right) and all(of.decision.affordance[letter].score == 0 for letter in right)
 
 
 def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
@@ -154,8 +163,10 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
 
 
 def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """`outcome`, of a decision that has been scored."""
+    """`outcome`, of a decision that has been scored; one that was never made has an empty set."""
     decision = of.decision
+    if ABORTED in decision.flags:
+        return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
     if decision.method in CONFORMAL:
         if calibrated is None:
             raise InputError(

@@ -49,7 +49,7 @@ class Comparison:
 
     Attributes:
         pairs: the shared items, in the order of the first run.
-        differences: S, D and L.
+        differences: S; D and L where both dialogues of a pair were played to their end.
         gained: items that only the second run succeeds on.
         lost: items that only the first run succeeds on.
     """
@@ -97,10 +97,17 @@ def _comparison(language: Language, some: Sequence[Pair]) -> Comparison:
     return Comparison(
         language=language,
         pairs=tuple(some),
-        differences=(_success(some), _mean("aqd", some), _mean("aql", some)),
+        differences=(
+            _success(some),
+            *(_mean(metric, ended) for metric in ("aqd", "aql") if (ended := _both_ended(some))),
+        ),
         gained=sum(pair.change == 1 for pair in some),
         lost=sum(pair.change == -1 for pair in some),
     )
+
+
+def _both_ended(some: Sequence[Pair]) -> list[Pair]:
+    return [pair for pair in some if pair.first.ended and pair.second.ended]
 
 
 def _success(some: Sequence[Pair]) -> Difference:

@@ -16,17 +16,19 @@ class Row:
     Attributes:
         label: a language, or a task type.
         success: S, with Wilson's interval; of items played several times, a bootstrap interval over items.
-            Each `Interval.n` counts items.
-        aqd: D, with a bootstrap interval.
-        aql: L, with a bootstrap interval.
+            Each `Interval.n` counts items. Aborted dialogues count as unsuccessful.
+        aqd: D, with a bootstrap interval, over the dialogues that were played to their end; None without any.
+        aql: L, likewise: a dialogue that broke off has no length to be compared.
         needs_judge: episodes whose success a judge has still to settle.
+        aborted: episodes that a seat's failure aborted, among those of `success`.
     """
 
     label: str
     success: Interval
-    aqd: Interval
-    aql: Interval
+    aqd: Interval | None
+    aql: Interval | None
     needs_judge: int
+    aborted: int = 0
 
 
 def rows(
@@ -43,11 +45,14 @@ def rows(
 
 def row(label: str, scored: Sequence[Scored]) -> Row:
     """Summarise episodes, at least one."""
-    scores, items = [one.scores for one in scored], [one.episode.item_hash for one in scored]
+    ended = [one for one in scored if one.ended]
+    items = [one.episode.item_hash for one in ended]
+    success = [one.scores.success for one in scored]
     return Row(
         label=label,
-        success=share([score.success for score in scores], items),
-        aqd=bootstrap_mean([score.aqd for score in scores], items, bounds=None),
-        aql=bootstrap_mean([score.aql for score in scores], items, bounds=None),
-        needs_judge=sum(score.needs_judge for score in scores),
+        success=share(success, [one.episode.item_hash for one in scored]),
+        aqd=bootstrap_mean([one.scores.aqd for one in ended], items, bounds=None) if ended else None,
+        aql=bootstrap_mean([one.scores.aql for one in ended], items, bounds=None) if ended else None,
+        needs_judge=sum(one.scores.needs_judge for one in scored),
+        aborted=len(scored) - len(ended),
     )

@@ -1,11 +1,12 @@
 """What a command says (spec 9.2): its form is told by the first word and by marker words in between.
 
 Only the last word of each part names a thing, so articles and adjectives do no harm. Reading a command
-never fails with an exception; what cannot be read has an error, of one of three kinds:
+never fails with an exception; what cannot be read has an error, of one of four kinds:
 
 * ``parse``: no such form, or a name that nothing (or more than one thing) has.
 * ``grounding``: the things are there, but nothing of their kind can be in that role.
 * ``precondition``: found by the game, when an action is not possible in its state.
+* ``length``: found by the game too: longer than any command or question need be.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from simulator.handmethat.actions import Action
 from simulator.handmethat.world import HUMAN, World
 
 CommandKind = Literal["action", "look", "inventory", "help", "stop", "question", "invalid"]
-CommandError = Literal["parse", "grounding", "precondition"]
+CommandError = Literal["parse", "grounding", "precondition", "length"]
+# Characters of a command or a question, ``question:`` included.
+LONGEST_COMMAND: Final = 256
 HUMAN_WORD: Final = "human"
 _MOST_KEPT: Final = 10_000
 

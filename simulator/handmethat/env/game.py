@@ -13,7 +13,14 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.env.commands import Command, CommandError, CommandKind, Reader, normalize
+from simulator.handmethat.env.commands import (
+    LONGEST_COMMAND,
+    Command,
+    CommandError,
+    CommandKind,
+    Reader,
+    normalize,
+)
 from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.observe import Observer, TextStyle, collapse, reference_text
 from simulator.handmethat.env.questions import Answer, answer, question_cost
@@ -133,6 +140,7 @@ class Game:
         quirk: see `Observer.view`.
         text: whether outcomes have observations; without them a step is several times faster.
         questions: whether questions are understood; they are not in the paper's study with people.
+        longest: characters of a command or question; longer ones mean nothing. None for any number.
     """
 
     def __init__(
@@ -147,9 +155,10 @@ class Game:
         quirk: bool = False,
         text: bool = True,
         questions: bool = True,
+        longest: int | None = LONGEST_COMMAND,
     ) -> None:
         self.task, self.mode, self.limit = task, mode, limit
-        self.text, self.questions = text, questions
+        self.text, self.questions, self.longest = text, questions, longest
         self.costs = costs or Costs()
         self.language, self.style, self.quirk = language, style, quirk
         self.reader = Reader(task.world)
@@ -208,7 +217,10 @@ class Game:
         """
         if game.done:
             raise ValueError("The episode is over; start a new one.")
-        command = self.reader.read(text)
+        if self.longest is not None and len(text) > self.longest:
+            command = Command("invalid", error="length")
+        else:
+            command = self.reader.read(text)
         if command.kind == "action":
             return self._manipulate(game, command)
         if command.kind == "question" and not self.questions:

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium import spaces
 
 from simulator.errors import InputError
+from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.demos import expert_commands
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
 from simulator.handmethat.env.naming import Language
@@ -25,7 +26,6 @@ from simulator.handmethat.views import Mode
 
 GIVE_UP: Final = "stop"
 _LONGEST_TEXT: Final = 65_536
-_LONGEST_COMMAND: Final = 256
 _GAMES_KEPT: Final = 16
 _CHINESE: Final = "".join(map(chr, (*range(0x2010, 0x2027), *range(0x3000, 0x3020), *range(0x4E00, 0xA000))))
 _FULL_WIDTH: Final = "".join(map(chr, range(0xFF01, 0xFF5F)))
@@ -44,6 +44,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
 
     An action is a command in words. An observation is a text: the opening, then a confirmation of each
     command (the view is in ``info``); or, structured, a dictionary of arrays (`structured_space`).
+
+    A command that begins with ``question:`` asks the human. It costs 10 points for each thing that it names
+    or asks for, alternatives and conditions alike, and 30 for having everything said; who names more than
+    five things at once is told nothing (tables/questions.yaml). No command is longer than `action_space`
+    allows: what is, means nothing.
 
     ``info`` holds ``look`` (the view), ``inv`` (what the robot holds, and the task), ``valid`` (commands),
     ``moves``, ``score`` (running sum), ``paper_score`` (with the fixed score of failures),
@@ -137,7 +142,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         return self._observation(), self._info("", None)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Give a command; nonsense changes nothing and is charged.
+        """Give a command; nonsense, and what is longer than `action_space` allows, only costs its points.
 
         Raises:
             ValueError: if the episode is over.
@@ -160,6 +165,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
             return None
         (game, _, _), state = self._now()
         return f"{self._said}\n{game.look(state)}".strip()
+
+    @property
+    def game(self) -> Game:
+        """The rules and words of the episode that is played."""
+        return self._now()[0].game
 
     def _now(self) -> tuple[_Prepared, GameState]:
         if self._current is None or self._state is None:
@@ -255,5 +265,5 @@ def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:
         letters += _CHINESE + _FULL_WIDTH
     return (
         spaces.Text(_LONGEST_TEXT, min_length=0, charset=letters + "\n"),
-        spaces.Text(_LONGEST_COMMAND, min_length=0, charset=letters),
+        spaces.Text(LONGEST_COMMAND, min_length=0, charset=letters),
     )

@@ -2,13 +2,19 @@
 
 An answer tells what was asked and nothing else: a yes for a fruit does not tell which fruit. What the
 meaning leaves open does not matter to the human.
+
+A question is paid for by what it asks: an open one has the price of what it asks for, any other 10 points for
+each thing that it names, alternatives and conditions alike. Naming many things at once is no way round that:
+of more than `most_things` the human tells nothing (tables/questions.yaml).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
+from simulator.handmethat.env.asked_words import word_table
 from simulator.handmethat.env.asking import Mention, Question, read_question, table
 from simulator.handmethat.env.naming import Language
 from simulator.handmethat.hierarchy import STATES, hierarchy
@@ -16,7 +22,7 @@ from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
 from simulator.handmethat.meanings.naming import display_name
 from simulator.handmethat.task import Task
 from simulator.handmethat.words import all_words, state_word, word
-from simulator.handmethat.world import World, bit_set, entities
+from simulator.handmethat.world import BitSet, World, bit_set, entities
 
 AnswerKind = Literal["value", "yes", "no", "indifferent", "unknown"]
 Verdict = Literal["yes", "no", "indifferent", "unknown"]
@@ -31,7 +37,8 @@ class Answer(NamedTuple):
             ``unknown``: the question was not understood.
         text: the words.
         cost: points, a positive number.
-        key: which question it was, a key of tables/questions.yaml, or several with ``+`` in between.
+        key: which question it was, a key of tables/questions.yaml, or several with ``+`` in between: one for
+            each thing it asks about, so that the key has the price.
     """
 
     kind: AnswerKind
@@ -49,6 +56,25 @@ def question_cost(key: str, costs: Mapping[str, int] | None = None) -> int:
     """
     given: Mapping[str, int] = table()["costs"] | dict(costs or {})
     return sum(given.get(one, given["other"]) for one in key.split("+"))
+
+
+class PriceRule(NamedTuple):
+    """How questions are paid for, in points.
+
+    Attributes:
+        each: for each thing that a question names or asks for.
+        everything: for having it said clearly.
+        most: things that one question may name.
+    """
+
+    each: int
+    everything: int
+    most: int
+
+
+def price_rule() -> PriceRule:
+    """The rule that people and models are told."""
+    return PriceRule(question_cost("object"), question_cost("clear"), table()["most_things"])
 
 
 def official_questions(language: Language) -> tuple[str, ...]:
@@ -74,8 +100,9 @@ def answer(task: Task, text: str, language: Language = "en") -> Answer:
     question = read_question(task.world, text)
     key = question_key(task, question)
     words = table()["answers"][language]
-    if key == "other":
-        kind, told = "unknown", words["unknown"]
+    if key in ("other", "too_many"):
+        kind = "unknown"
+        told = words["unknown" if key == "other" else key].format(most=table()["most_things"])
     elif question.asks:
         parts = [_OPEN[ask](task, language) for ask in question.asks]
         kind = "value" if any(part.told for part in parts) else "indifferent"
@@ -86,14 +113,14 @@ def answer(task: Task, text: str, language: Language = "en") -> Answer:
 
 
 def question_key(task: Task, question: Question) -> str:
-    """Which question it is; ``other`` if it makes no sense for this task."""
-    asks_destination = "destination" in (*question.asks, *(one.key for one in question.mentions))
-    if asks_destination and task.meaning.quest != "move_to":
+    """Which question it is; ``other`` if it makes no sense here, ``too_many`` if it names too much."""
+    if "destination" in question.asks and task.meaning.quest != "move_to":
         return "other"
     if question.asks:
         return "+".join(question.asks)
-    keys = {_KEY_OF_MENTION.get(one.key, one.key) for one in question.mentions}
-    return "several" if len(keys) > 1 else next(iter(keys), "other")
+    if len(question.mentions) > table()["most_things"]:
+        return "too_many"
+    return "+".join(_KEY_OF_MENTION.get(one.key, one.key) for one in question.mentions) or "other"
 
 
 class _Part(NamedTuple):
@@ -102,25 +129,54 @@ class _Part(NamedTuple):
 
 
 def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tuple[AnswerKind, str]:
-    """Yes, no, or that it does not matter; of alternatives, the one that is right."""
+    """Yes, no, or that it does not matter; of alternatives, the one that is right.
+
+    Of what is said not to be so, yes means that it is not: "it is not red, right?" "Right, it is not."
+    """
     words: Mapping[str, str] = table()["answers"][language]
     by_key: dict[str, list[Mention]] = {}
-    for mention in mentions:
-        by_key.setdefault(mention.key, []).append(mention)
     verdicts: list[Verdict] = []
+    for mention in mentions:
+        if mention.negated:
+            verdicts.append(_TURNED[_verdict(task, mention)])
+        else:
+            by_key.setdefault(mention.key, []).append(mention)
+    told = []
     for alternatives in by_key.values():
         judged = [(_verdict(task, one), one) for one in alternatives]
         right = next((one for verdict, one in judged if verdict == "yes"), None)
-        if right is not None and len(alternatives) > 1 and len(by_key) == 1:
-            return "value", _confirm(task, right, language)
+        if right is not None and len(alternatives) > 1:
+            told.append(_confirm(task, right, language))
         of_key = [verdict for verdict, _ in judged]
         verdicts.append("yes" if right else "indifferent" if "indifferent" in of_key else "no")
+    if told and "no" not in verdicts:
+        return "value", words["between"].join(told)
     verdict: Verdict = "no" if "no" in verdicts else "indifferent" if "indifferent" in verdicts else "yes"
-    return verdict, words[verdict]
+    return verdict, words[_wording(mentions, verdict)]
+
+
+_TURNED: Final[Mapping[Verdict, Verdict]] = {"yes": "no", "no": "yes", "indifferent": "indifferent"}
+
+
+def _wording(mentions: tuple[Mention, ...], verdict: Verdict) -> str:
+    """Which words say it so that nobody can take a yes for a no."""
+    many = len(mentions) > 1
+    if verdict == "indifferent" or not all(one.negated for one in mentions):
+        alternatives = len({one.key for one in mentions}) == 1 and not any(one.negated for one in mentions)
+        return "none" if verdict == "no" and many and alternatives else verdict
+    if many:
+        return "neither" if verdict == "yes" else "one_of_them"
+    if mentions[0].key in ("place", "destination"):
+        return "there" if verdict == "yes" else "not_there"
+    return "so" if verdict == "yes" else "not_so"
 
 
 def _verdict(task: Task, mention: Mention) -> Verdict:
-    meaning, (key, value) = task.meaning, mention
+    meaning, (key, value, _) = task.meaning, mention
+    if key == "attribute":
+        return "indifferent"
+    if key == "quest":
+        return "yes" if value in (meaning.quest, meaning.argument) else "no"
     if key == "kind":
         return _kind_verdict(meaning, str(value))
     if key == "object":
@@ -128,10 +184,13 @@ def _verdict(task: Task, mention: Mention) -> Verdict:
         return "yes" if value & bit_set(one for one, _ in task.in_meaning) else "no"
     if key in ("place", "destination"):
         assert not isinstance(value, str)
+        if key == "destination" and meaning.quest != "move_to":
+            return "no"
         name = meaning.argument if key == "destination" else _place(meaning)[1]
         if name is None:
             return "indifferent"
-        return "yes" if value >> task.world.index[name] & 1 else "no"
+        bits = 1 << task.world.index[name]
+        return "yes" if value & (bits if key == "destination" else bits | _around(task, name)) else "no"
     wanted = meaning.get(key)
     return "indifferent" if wanted is None else "yes" if wanted == value else "no"
 
@@ -140,10 +199,22 @@ def _kind_verdict(meaning: Meaning, asked: str) -> Verdict:
     key, name = _kind(meaning)
     if name is None:
         return "indifferent"
+    if asked in word_table()["groups"]:
+        several = {_kind_verdict(meaning, one) for one in word_table()["groups"][asked]}
+        return next(verdict for verdict in ("yes", "indifferent", "no") if verdict in several)
     if asked in (name, *_above(name)):
         return "yes"
     # A finer kind than the one wanted would do, but need not be.
     return "indifferent" if name in _above(asked) and key != "type" else "no"
+
+
+def _around(task: Task, name: str) -> BitSet:
+    """What a container itself lies in or on: what is in the box on the table is on the table too."""
+    found, one = 0, task.current.container(task.world.index[name])
+    while one >= 0:
+        found |= 1 << one
+        one = task.current.container(one)
+    return found
 
 
 def _above(name: str) -> tuple[str, ...]:
@@ -172,17 +243,40 @@ def _place(meaning: Meaning) -> tuple[str, str | None]:
 
 def _confirm(task: Task, mention: Mention, language: Language) -> str:
     """That this alternative is right, in no more words than were asked."""
-    words, (key, value) = table()["answers"][language], mention
+    words, (key, value, _) = table()["answers"][language], mention
     if key in ("place", "destination"):
-        return (_tell_place if key == "place" else _tell_destination)(task, language).text
+        assert not isinstance(value, str)
+        return _confirm_place(task, key, value, language)
     if key == "object":
         assert not isinstance(value, str)
         name = display_name(task.world, next(entities(value)), language)
         return str(words["object"].format(value=name))
+    if key == "kind" and value in word_table()["groups"]:
+        return str(words["yes"])
     if key == "kind":
         return str(words["type"].format(value=_kind_words(str(value), language)))
     told = word(str(value), language) if key in ("color", "size") else state_word(key, bool(value), language)
     return str(words[key if key in ("color", "size") else "state"].format(value=told))
+
+
+def _confirm_place(task: Task, key: str, bits: BitSet, language: Language) -> str:
+    """That this place is right: no more of it than was asked, so of "a box" not which box."""
+    world, words = task.world, table()["answers"][language]
+    places = list(entities(bits))
+    relation = world.relation(places[0])
+    form = relation if key == "place" else "into" if relation == "inside" else "onto"
+    for room, names in word_table()["rooms"].items():
+        if room.isascii() != (language == "en"):
+            continue
+        if len(places) > 1 and bits == bit_set(world.index[name] for name in names if name in world.index):
+            return str(words["into" if key == "destination" else "inside"].format(value=room))
+    kinds = {world.kinds[place].name for place in places}
+    if len(places) == 1:
+        return str(words[form].format(value=_called(world, world.names[places[0]], language)))
+    if len(kinds) > 1:
+        return str(words["yes"])
+    told = str(words[form].format(value=word(kinds.pop(), language)))
+    return told.replace(" the ", " a ", 1)
 
 
 def _tell_value(key: str) -> Callable[[Task, Language], _Part]:
@@ -216,6 +310,41 @@ def _tell_destination(task: Task, language: Language) -> _Part:
     return _Part(True, table()["answers"][language][key].format(value=_called(world, name, language)))
 
 
+def _tell_states(task: Task, language: Language) -> _Part:
+    words = table()["answers"][language]
+    states = _states(task.meaning, language, STATES)
+    if not states:
+        return _Part(False, words["no_states"])
+    return _Part(True, words["state"].format(value=words["between_states"].join(states)))
+
+
+def _tell_look(task: Task, language: Language) -> _Part:
+    """Kind, colour, size and states, as far as they matter; not where it is."""
+    words, meaning = table()["answers"][language], task.meaning
+    known = tuple(pair for pair in meaning.description if pair[0] not in PLACE_KEYS)
+    if not known:
+        return _Part(False, words["no_look"])
+    return _Part(
+        True,
+        words["clear"].format(
+            value=describe_object(task.world, replace(meaning, description=known), language)
+        ),
+    )
+
+
+def _tell_attribute(task: Task, language: Language) -> _Part:
+    return _Part(False, table()["answers"][language]["no_attribute"])
+
+
+def _tell_task(task: Task, language: Language) -> _Part:
+    """What the instruction has said already: what to do, not where to put it."""
+    meaning = task.meaning
+    quest = meaning.argument if meaning.quest == "change_state" else meaning.quest
+    return _Part(
+        True, table()["answers"][language].get(f"quest_{quest}", table()["answers"][language]["unknown"])
+    )
+
+
 def _tell_all(task: Task, language: Language) -> _Part:
     words = table()["answers"][language]
     return _Part(True, words["clear"].format(value=describe_object(task.world, task.meaning, language)))
@@ -228,18 +357,17 @@ _OPEN: Final[Mapping[str, Callable[[Task, Language], _Part]]] = {
     "size": _tell_value("size"),
     "place": _tell_place,
     "destination": _tell_destination,
+    "look": _tell_look,
+    "states": _tell_states,
+    "attribute": _tell_attribute,
+    "task": _tell_task,
 }
 
 
 def describe_object(world: World, meaning: Meaning, language: Language) -> str:
     """The meaning's whole description in words: a noun phrase."""
     words: Mapping[str, Any] = table()["answers"][language]
-    states = []
-    for key, value in meaning.description:
-        if key in ("color", "size"):
-            states.append(word(str(value), language))
-        elif key in STATES:
-            states.append(state_word(key, bool(value), language))
+    states = _states(meaning, language, (*STATES, "color", "size"))
     _, name = _kind(meaning)
     key, container = _place(meaning)
     place = ""
@@ -253,6 +381,15 @@ def describe_object(world: World, meaning: Meaning, language: Language) -> str:
             place=place,
         )
     )
+
+
+def _states(meaning: Meaning, language: Language, keys: Collection[str]) -> list[str]:
+    """Words for those of `keys` that the meaning holds."""
+    return [
+        word(str(value), language) if key in ("color", "size") else state_word(key, bool(value), language)
+        for key, value in meaning.description
+        if key in keys
+    ]
 
 
 def _kind_words(name: str, language: Language) -> str:

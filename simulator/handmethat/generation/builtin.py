@@ -15,7 +15,7 @@ from simulator.handmethat.generation.generate import Generated, Rejection, add_d
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Quest
-from simulator.handmethat.profiles import load_profile
+from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.seeds import derive_seed
 
@@ -45,6 +45,11 @@ def find_rows(seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
+def _profile(name: str) -> Profile:
+    # They are made whenever they are loaded, so the estimate in closed form is taken, which is fast.
+    return load_profile(f"{name},ties=fewest")
+
+
 def _find(level: Level, profile: str, quest: Quest, count: int, seed: int) -> list[dict[str, Any]]:
     templates = [one for one in template_set("v2" if profile == "v2" else "all") if serves(one, quest)]
     found: dict[int, dict[str, Any]] = {}
@@ -54,7 +59,7 @@ def _find(level: Level, profile: str, quest: Quest, count: int, seed: int) -> li
         if template in found:
             continue
         row = {"level": level, "profile": profile, "quest": quest, "goal": template, "seed": one}
-        made = generate(load_profile(profile), one, quest, template)
+        made = generate(_profile(profile), one, quest, template)
         if isinstance(made, Generated) and made.strict and made.task.level == level:
             if isinstance(add_demo(made.task), Rejection):
                 continue
@@ -65,7 +70,7 @@ def _find(level: Level, profile: str, quest: Quest, count: int, seed: int) -> li
 
 
 def _make(row: dict[str, Any]) -> Task:
-    made = generate(load_profile(row["profile"]), row["seed"], row["quest"], row["goal"])
+    made = generate(_profile(row["profile"]), row["seed"], row["quest"], row["goal"])
     task = add_demo(made.task) if isinstance(made, Generated) else made
     if isinstance(task, Rejection) or task.level != row["level"]:
         raise RuntimeError(

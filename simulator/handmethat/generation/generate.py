@@ -144,7 +144,7 @@ def _tell(profile: Profile, random: Random, template: int) -> _Story | Rejection
     if not plan:
         return Rejection("goal holds already")
     states = states_along(initial, plan)
-    if not goal_holds(world, states[-1], goal):
+    if not profile.broken_plans and not goal_holds(world, states[-1], goal):
         return Rejection("plan breaks the goal")
     subgoals = [goal.subgoals[i] for i in order]
     shown = choose_stop(parts, subgoals, states, profile.truncation, random, profile.least_shown)
@@ -160,7 +160,7 @@ def _ask(
     world, current = story.world, story.current
     try:
         worth = {
-            quest: rewards(world, current, story.goal, story.targets, quest, story.rest, profile)
+            quest: rewards(world, current, story.goal, story.targets, quest, story.rest, profile, seed)
             for quest in quests
         }
     except SearchLimitError:

@@ -8,17 +8,20 @@ come down to conjunctions too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, NamedTuple
+from functools import cache, partial, reduce
+from itertools import product
+from operator import or_
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import yaml
 
 from simulator.handmethat.actions import Action, Args, Need, Schema, domain
 from simulator.handmethat.hierarchy import CLASSES, STATES, TABLES
-from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
+from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
+T = TypeVar("T")
 # A bit set of facts.
 Facts = int
 # A fact by name: ("at", l), ("holding", o), ("in", o, c), ("open", x), ("not open", x), ("hand-empty",) …
@@ -142,46 +145,88 @@ def _operators(
     world: World, relevant: BitSet, schema: Schema, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts]
 ) -> Iterator[Operator]:
     domains = [tuple(entities(relevant & _bound(world, bound))) for bound in schema.bounds]
-    changing = [need for need in schema.needs if _word(need) in _CHANGING]
-    changes = _makes()[schema.name]
-    for args in _bindings(world, schema, domains, ()):
-        bind = dict(zip(schema.params, args, strict=True))
-        needs: Facts | None = atoms[("working",)]
-        for need in changing:
-            needs = _with(needs, _literal(world, need.text, bind), atoms)
-        if needs is None:
-            continue
-        adds, deletes = _effects(changes, bind, atoms, groups)
-        if adds & ~needs:
-            yield Operator(Action(schema.name, args), needs, adds, deletes & ~adds)
-
-
-def _with(needs: Facts | None, atoms_needed: Sequence[Atom], atoms: Mapping[Atom, Facts]) -> Facts | None:
-    """`needs` and more; None as soon as one of them can never hold."""
-    for atom in atoms_needed:
-        if needs is None or atom not in atoms:
-            return None
-        needs |= atoms[atom]
-    return needs
-
-
-def _bindings(world: World, schema: Schema, domains: Sequence[Sequence[int]], bound: Args) -> Iterator[Args]:
-    """Arguments for which every static precondition holds, each tested as soon as it is bound."""
-    if len(bound) == len(domains):
-        yield bound
-        return
-    name = schema.params[len(bound)]
-    now = {*schema.params[: len(bound) + 1]}
-    tests = [
-        need
+    # Literals of few arguments recur in many operators.
+    needed = [
+        _Known(schema.params, _names(need), partial(_needed, world, need.text, atoms))
         for need in schema.needs
-        if _word(need) not in _CHANGING and name in _names(need) and now.issuperset(_names(need))
+        if _word(need) in _CHANGING
     ]
-    padding = (NOTHING,) * (len(domains) - len(bound) - 1)
-    for value in domains[len(bound)]:
-        args = (*bound, value)
-        if all(need.check(world, _NO_STATE, args + padding) for need in tests):
-            yield from _bindings(world, schema, domains, args)
+    changed = [
+        _Known(schema.params, text.removeprefix("not ").split()[1:], partial(_changed, text, atoms, groups))
+        for text in _makes()[schema.name]
+    ]
+    for args in _bindings(world, schema, domains):
+        needs = atoms[("working",)]
+        for literal in needed:
+            facts = literal(args)
+            if facts is None:
+                break
+            needs |= facts
+        else:
+            adds = deletes = 0
+            for effect in changed:
+                becomes, was = effect(args)
+                adds, deletes = adds | becomes, deletes | was
+            if adds & ~needs:
+                yield Operator(Action(schema.name, args), needs, adds, deletes & ~adds)
+
+
+class _Known(Generic[T]):
+    """A function of some of an action's arguments, which remembers.
+
+    Args:
+        params: names of the arguments.
+        names: of those that matter.
+        make: the function; it is given those.
+    """
+
+    def __init__(self, params: Sequence[str], names: Sequence[str], make: Callable[[Args], T]) -> None:
+        self._places = tuple(params.index(name) for name in names)
+        self._make = make
+        self._found: dict[Args, T] = {}
+
+    def __call__(self, args: Args) -> T:
+        key = tuple([args[place] for place in self._places])
+        if key not in self._found:
+            self._found[key] = self._make(key)
+        return self._found[key]
+
+
+def _needed(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) -> Facts | None:
+    """The facts of a literal; None if one of them can never hold."""
+    facts = 0
+    for atom in _literal(world, text, args):
+        if atom not in atoms:
+            return None
+        facts |= atoms[atom]
+    return facts
+
+
+def _bindings(world: World, schema: Schema, domains: Sequence[Sequence[int]]) -> Iterator[Args]:
+    """Arguments for which every static precondition holds."""
+    static = [(need, _names(need)) for need in schema.needs if _word(need) not in _CHANGING and _names(need)]
+    allowed = [list(domain) for domain in domains]
+    for need, names in static:
+        if len(names) == 1:
+            place = schema.params.index(names[0])
+            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, names, (one,))]
+    tests = [
+        _Known(schema.params, names, partial(_holds, world, schema, need, names))
+        for need, names in static
+        if len(names) > 1
+    ]
+    return (
+        (args for args in product(*allowed) if all(test(args) for test in tests))
+        if tests
+        else product(*allowed)
+    )
+
+
+def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> bool:
+    padded = [NOTHING] * len(schema.params)
+    for name, arg in zip(names, args, strict=True):
+        padded[schema.params.index(name)] = arg
+    return need.check(world, _NO_STATE, tuple(padded))
 
 
 def _word(need: Need) -> str:
@@ -198,13 +243,12 @@ def _bound(world: World, bound: str) -> BitSet:
         return world.of("movable")
     classes = bound.upper().split("-OR-")
     assert set(classes) <= set(CLASSES), bound
-    return bit_set(one for name in classes for one in entities(world.of(name)))
+    return reduce(or_, map(world.of, classes))
 
 
-def _literal(world: World, text: str, bind: Mapping[str, int]) -> tuple[Atom, ...]:
-    """A literal of the table as facts that must all hold."""
-    word, *names = text.removeprefix("not ").split()
-    args = [bind[name] for name in names]
+def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
+    """A literal of the table, with its arguments, as facts that must all hold."""
+    word = text.removeprefix("not ").split()[0]
     if word in STATES:
         return ((f"not {word}" if text.startswith("not ") else word, *args),)
     assert not text.startswith("not "), text
@@ -237,25 +281,17 @@ def _makes() -> Mapping[str, tuple[str, ...]]:
     return {f"human-{name}": tuple(row["makes"]) for name, row in table["agent"].items()}
 
 
-def _effects(
-    changes: Sequence[str], bind: Mapping[str, int], atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts]
+def _changed(
+    text: str, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts], args: Args
 ) -> tuple[Facts, Facts]:
-    """What an action adds and deletes."""
-    adds = deletes = 0
-    for text in changes:
-        word, *names = text.removeprefix("not ").split()
-        args = [bind[name] for name in names]
-        if word in STATES:
-            becomes, was = atoms.get((word, *args), 0), atoms.get((f"not {word}", *args), 0)
-            if text.startswith("not "):
-                becomes, was = was, becomes
-        elif word == "at":
-            becomes, was = atoms[("at", *args)], groups[("at",)]
-        elif word == "holding":
-            becomes, was = atoms[("holding", *args)], groups[("in", *args)] | atoms[("hand-empty",)]
-        else:
-            assert word == "put", text
-            becomes = atoms[("in", *args)] | atoms[("hand-empty",)]
-            was = atoms[("holding", args[0])]
-        adds, deletes = adds | becomes, deletes | was
-    return adds, deletes
+    """What becomes true by an effect, and what may have been true instead."""
+    word = text.removeprefix("not ").split()[0]
+    if word in STATES:
+        becomes, was = atoms.get((word, *args), 0), atoms.get((f"not {word}", *args), 0)
+        return (was, becomes) if text.startswith("not ") else (becomes, was)
+    if word == "at":
+        return atoms[("at", *args)], groups[("at",)]
+    if word == "holding":
+        return atoms[("holding", *args)], groups[("in", *args)] | atoms[("hand-empty",)]
+    assert word == "put", text
+    return atoms[("in", *args)] | atoms[("hand-empty",)], atoms[("holding", args[0])]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from random import Random
 from typing import Final, NamedTuple
 
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Requirement, Subgoal
@@ -27,7 +28,8 @@ class Wanted(NamedTuple):
 
     Attributes:
         facts: the facts wanted.
-        choices: disjunctions; their members in the order of creation. An empty one cannot be met.
+        choices: disjunctions; their members in the order of creation, or `shuffled`. An empty one cannot be
+            met.
     """
 
     facts: Facts
@@ -45,6 +47,15 @@ class Wanted(NamedTuple):
         for choice in self.choices:
             found |= next(one.first_met(facts) for one in choice if one.holds(facts))
         return found
+
+    def shuffled(self, random: Random) -> Wanted:
+        """The same goal, the members of every disjunction in a random order."""
+        choices = []
+        for choice in self.choices:
+            members = [one.shuffled(random) for one in choice]
+            random.shuffle(members)
+            choices.append(tuple(members))
+        return Wanted(self.facts, tuple(choices))
 
     def mentioned(self) -> Facts:
         """Every fact that occurs in it."""

@@ -18,11 +18,14 @@ from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
 from simulator.handmethat.planner.around import Around
 from simulator.handmethat.planner.cost import UNREACHABLE, CostToGo
 from simulator.handmethat.planner.exact import ExactSearch
+from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.landing import action_for, groundings, landed
 from simulator.handmethat.planner.plan import plan_whole
+from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities
+from simulator.seeds import derive_seed
 
 # The reward where the estimate is 0 and the goal does not hold.
 _DECEPTIVE: Final = -1000.0
@@ -49,7 +52,14 @@ class Rewards(NamedTuple):
 
 
 def rewards(
-    world: World, state: State, goal: Goal, targets: Targets, quest: Quest, rest: int, profile: Profile
+    world: World,
+    state: State,
+    goal: Goal,
+    targets: Targets,
+    quest: Quest,
+    rest: int,
+    profile: Profile,
+    seed: int = 0,
 ) -> Rewards:
     """What every grounding of `quest` is worth in `state`.
 
@@ -61,6 +71,7 @@ def rewards(
         quest: the quest type.
         rest: how many actions of the human's plan are left.
         profile: how costs are had and what counts as useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5).
+        seed: settles ties of seeded estimates; that of the episode.
 
     Raises:
         SearchLimitError: with costs by search, if the goal is too large for an exact one.
@@ -70,6 +81,8 @@ def rewards(
         costs = _Exact(world, state, goal, targets)
     elif profile.costs == "planner":
         costs = _Planned(world, state, goal, targets)
+    elif profile.ties == "seeded":
+        costs = _Relaxed(world, state, goal, targets, seed)
     else:
         costs = _Estimated(world, state, goal, targets, quest)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
@@ -117,7 +130,31 @@ class _Costs(Protocol):
         ...
 
 
+class _Relaxed:
+    """FF estimates as published: of what comes equally early, that counts which a drawn order has first."""
+
+    def __init__(self, world: World, state: State, goal: Goal, targets: Targets, seed: int) -> None:
+        self._world, self._state = world, state
+        random = Random(derive_seed(seed, "ties"))
+        self._grounding = ground(world, targets.grounded)
+        self._goal = wanted(self._grounding, goal.subgoals).shuffled(random)
+        operators = list(self._grounding.operators)
+        random.shuffle(operators)
+        self._graph = RelaxedGraph(operators)
+        self.before = self._cost(state._replace(waiting=False))
+
+    def after(self, grounding: Grounding) -> int:
+        after = landed(self._world, self._state, grounding)
+        assert after is not None, grounding
+        return self._cost(after)
+
+    def _cost(self, state: State) -> int:
+        return self._graph.estimate(self._grounding.encode(state), self._goal)
+
+
 class _Estimated:
+    """FF estimates in closed form: of what comes equally early, that counts which needs least."""
+
     def __init__(self, world: World, state: State, goal: Goal, targets: Targets, quest: Quest) -> None:
         self._world, self._state, self._schemas = world, state, domain("teleport")
         costs = CostToGo(world, goal, targets)

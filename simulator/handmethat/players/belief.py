@@ -75,9 +75,11 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
     for mention in asked.mentions:
         said = polarity(answer)
         if mention.key in STATES and said:
-            holds = bool(mention.value) == (said == "yes")
+            holds = (bool(mention.value) != mention.negated) == (said == "yes")
             belief = replace(belief, states=(*belief.states, (mention.key, holds)))
-    for key, value in read_mentions(world, answer):
+    for key, value, negated in read_mentions(world, answer):
+        if negated:
+            continue  # where it is not tells too little to go by
         if "destination" in asked.asks and key in ("place", "destination", "object", "kind"):
             bits = world.of(str(value)) if key == "kind" else int(value)
             belief = replace(belief, destination=bits & world.of("receptacle") or belief.destination)

@@ -46,14 +46,15 @@ def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> 
     """Listen to `question`; `said` is what the human has said before, the instruction included."""
     text = question.removeprefix("question:").strip()
     given = answer(task, text, language)
-    words = (text, given.text, *said)
-    fair = tuple(mention for each in words for mention in read_mentions(task.world, each))
+    # Who names too much at once may not be told any of it.
+    words = (*([text] if given.key != "too_many" else []), given.text, *said)
+    fair = (mention._replace(negated=False) for each in words for mention in read_mentions(task.world, each))
     return Heard(text, given, tuple(dict.fromkeys(fair)))
 
 
 def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
     """What `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
-    told = dict.fromkeys(read_mentions(task.world, text))
+    told = dict.fromkeys(one._replace(negated=False) for one in read_mentions(task.world, text))
     return tuple(_named(task.world, one) for one in told if not _is_fair(task.world, one, heard.fair))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -14,8 +14,9 @@ from rich.table import Table
 from logs import ModelUsage
 from simulator.handmethat.reporting.report import Report
 from simulator.handmethat.reporting.tables import PERSON, Asked, Cell, Gain, Row
+from simulator.handmethat.sample import Makeup, sampled
 from simulator.handmethat.task import LEVELS
-from simulator.runner.telling import print_endings, print_usage
+from simulator.runner.telling import print_endings, print_usage, say
 from simulator.stats import Interval
 
 _COLUMNS: Final = ("score", "success", "moves")
@@ -24,7 +25,16 @@ _TITLE: Final = "score (success %, moves of successes) by level; * full observab
 
 def print_report(console: Console, report: Report, usage: Sequence[ModelUsage] = ()) -> None:
     """Statuses, the table by level, success and score by questions, gains per question, cost."""
-    print_endings(console, report.runs, report.statuses, report.failures)
+    print_endings(
+        console,
+        report.runs,
+        report.statuses,
+        report.failures,
+        aborted=report.aborted,
+        excluded=report.exclude_aborted,
+    )
+    for run, of in report.items.items():
+        tell_makeup(console, of, report.samples.get(run, {}), f"{run}: " if len(report.runs) > 1 else "")
     if report.rows:
         console.print(_level_table(report.rows))
     if any(one.questions for one in report.asked):
@@ -32,6 +42,11 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage] =
     if report.gains:
         console.print(_gain_table(report.gains))
     print_usage(console, usage)
+
+
+def tell_makeup(console: Console, of: Makeup, drawn: Mapping[str, Any], before: str = "") -> None:
+    """Print what some episodes are, and of what they are a sample, if they are one (`Sample.to_json`)."""
+    say(console, f"{before}{of.text}; {sampled(drawn)}" if drawn else f"{before}{of.text}")
 
 
 def report_json(report: Report) -> dict[str, Any]:
@@ -72,6 +87,10 @@ def report_json(report: Report) -> dict[str, Any]:
         "statuses": report.statuses,
         "unscored": report.unscored,
         "failures": report.failures,
+        "items": {run: _makeup_json(of) for run, of in report.items.items()},
+        "samples": report.samples,
+        "aborted": report.aborted,
+        "exclude_aborted": report.exclude_aborted,
     }
 
 
@@ -190,6 +209,10 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "moves": None if cell.moves is None else cell.moves._asdict(),
         "raw_sum": cell.raw_sum,
     }
+
+
+def _makeup_json(of: Makeup) -> dict[str, Any]:
+    return {**asdict(of), "levels": {str(level): count for level, count in of.levels.items()}}
 
 
 def _escaped(text: str) -> str:

@@ -1,7 +1,9 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
+from app import cli
 from logs import LogReader, LogWriter
 from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.report import report
@@ -74,12 +76,37 @@ def test_another_file_is_not_mixed_into_a_run(results, log, reader):
     assert len(reader.episodes("mine")) == 2
 
 
-def test_a_file_of_another_form_writes_nothing(tmp_path, log, reader):
+def test_a_file_without_a_readable_dialogue_writes_nothing(tmp_path, log, reader):
     path = tmp_path / "results.json"
-    path.write_text(json.dumps([[RECORD, RECORD | {"l2l": []}]]), encoding="utf-8")
-    with pytest.raises(InputError, match="type 1, task 1"):
+    path.write_text(
+        json.dumps([[RECORD | {"l2l": []}, RECORD | {"gold_structure": ["1"]}]]), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="type 1, task 1: all_response has 3 lines"):
         import_results(path, log)
     assert reader.runs() == []
+
+
+def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
+    """Types 27 to 31 were not played; one row is odd."""
+    unplayed = RECORD | {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
+    path, log = tmp_path / "results.json", tmp_path / "log.sqlite"
+    types = [[RECORD]] * 25 + [[RECORD | {"all_response": 3}, RECORD]] + [[unplayed] * 2] * 5
+    path.write_text(json.dumps(types), encoding="utf-8")
+    told = CliRunner().invoke(
+        cli, ["import", "clarq-results", str(path), "--run", "whole", "--log", str(log)]
+    )
+    assert told.exit_code == 0, told.output
+    assert "26 completed" in told.output
+    assert "10 rows without a dialogue" in told.stderr
+    assert "type 26, task 0: field 'all_response'" in told.stderr
+    with LogReader(log) as reader:
+        config = reader.run("whole").config
+        assert (config["planned"], config["unplayed"], config["unreadable"]) == (26, 10, 1)
+        assert report(reader, "whole").by_language[0].success.n == 26
+    told = CliRunner().invoke(cli, ["audit", "provider", str(path), "--json", "--log", str(log)])
+    assert told.exit_code == 0, told.output
+    assert "10 rows without a dialogue" in told.stderr
+    assert len({turn["dialogue"] for turn in json.loads(told.stdout)["turns"]}) == 26
 
 
 # The published files, against the rules of spec section 5 written down a second time

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.clarq.results import load_results, provider_steps
+from simulator.clarq.results import load_results, provider_steps, read_results
 from simulator.errors import InputError
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
@@ -61,22 +61,53 @@ def test_a_child_does_not_count_before_its_parents_turn_is_over(tmp_path):
     assert not dialogue.multi
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
+def test_an_odd_row_is_left_out_and_named_by_task_and_field(tmp_path):
+    odd = (
         ({"gold_structure": ["1"]}, "all_response has 3 lines"),
         ({"gold_structure": ["1", "2.1"]}, "gold_structure: node '2.1' has no parent"),
         ({"all_response": None}, "'all_response' should be a str"),
+        ({"all_response": " \n"}, "all_response has 0 lines"),
         ({"background_splitted": ["a"]}, "five strings"),
-        ({"all_response_exaplain": ["x"]}, "1 entries"),
-        ({"l2l": []}, "l2l"),
-    ],
-)
-def test_faults_name_the_task_and_the_field(tmp_path, changes, complaint):
-    path = write(tmp_path / "r.json", record(), record(**changes))
-    with pytest.raises(InputError, match=complaint) as caught:
-        load_results(path)
-    assert f"{path}: type 1, task 1" in str(caught.value)
+        ({"l2l": [["Jax: hello", 3]]}, "l2l"),
+        ({"l2l": None}, "'l2l' should be a list"),
+    )
+    path = tmp_path / "r.json"
+    rows = [record(), *(record(**changes) for changes, _ in odd), "no row", record()]
+    path.write_text(json.dumps([rows, {}, [record()]]), encoding="utf-8-sig")
+    read = read_results(path)
+    assert [one.task.id for one in read.dialogues] == ["1.0", f"1.{len(odd) + 2}", "3.0"]
+    assert read.unplayed == 0
+    assert [fault.task for fault in read.faults] == [*(f"1.{n}" for n in range(1, len(odd) + 2)), "2"]
+    for (changes, complaint), fault in zip(odd, read.faults, strict=False):
+        assert fault.severity == "error", changes
+        assert complaint in str(fault), changes
+        assert str(path) in str(fault), changes
+
+
+def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
+    """Types 27 to 31 as published: no dialogue, no explanations, the opening's index in front."""
+    unplayed = {key: value for key, value in record().items() if key != "all_response_exaplain"}
+    unplayed |= {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
+    path = tmp_path / "whole.json"
+    types = [[record()] * 10 for _ in range(26)] + [[unplayed] * 10 for _ in range(5)]
+    path.write_text(json.dumps(types), encoding="utf-8")
+    read = read_results(path)
+    assert (len(read.dialogues), read.unplayed, read.faults) == (260, 50, ())
+    played = unplayed | {"l2l": record()["l2l"]}
+    path.write_text(json.dumps([[record()], [played], [unplayed, unplayed | {"l2l": []}]]), encoding="utf-8")
+    first, second = read_results(path).dialogues
+    assert [node.index for node in second.task.tree.nodes] == ["1", "1.1"]
+    assert second.task.tree.opening == first.task.tree.opening
+    write(path, unplayed)
+    with pytest.raises(InputError, match=r"no dialogue that can be read \(1 rows"):
+        read_results(path)
+
+
+def test_explanations_that_do_not_fit_cost_no_row(tmp_path):
+    read = read_results(write(tmp_path / "r.json", record(all_response_exaplain=["x"])))
+    assert [node.explanation for node in read.dialogues[0].task.tree.nodes] == [None, None]
+    (warning,) = read.faults
+    assert (warning.severity, warning.task) == ("warning", "1.0")
 
 
 def test_a_file_that_is_none(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.profiles import load_profile, load_profiles
+from simulator.handmethat.profiles import Profile, load_profile, load_profiles
 
 
 def test_the_named_profiles_differ_as_the_generators_did() -> None:
@@ -17,6 +19,28 @@ def test_the_named_profiles_differ_as_the_generators_did() -> None:
     assert (v2.costs, v2.bring_bonus, v2.strict) == ("estimate", 1, False)
     assert (paper.costs, paper.bring_bonus, paper.strict) == ("planner", 0, True)
     assert (paper.all_meanings, paper.joint_quests, paper.plain_cost, paper.literal_sets) == (True,) * 4
+
+
+def test_reference_profiles_have_every_quirk_of_the_published_programs() -> None:
+    for name in ("v1", "v2"):
+        mended, reference = load_profile(name), load_profile(f"{name}-reference")
+        changed = {
+            field.name: getattr(reference, field.name)
+            for field in fields(Profile)
+            if getattr(reference, field.name) != getattr(mended, field.name)
+        }
+        assert changed == {
+            "name": f"{name}-reference",
+            "broken_plans": True,
+            "untargeted_may_help": True,
+            "sampled_reading": True,
+            "useful_reading": True,
+            "subclasses_everywhere": False,
+            "substring_targets": True,
+            "locations_count": True,
+        }
+        assert reference.ties == "seeded"
+        assert (reference.style, load_profile(f"{name},ties=fewest").style) == (name, name)
 
 
 def test_a_choice_is_changed_by_name() -> None:
@@ -31,7 +55,7 @@ def test_a_choice_is_changed_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("v3", "must be one of v1, v2, paper"),
+        ("v3", "must be one of v1, v2, paper, v1-reference, v2-reference"),
         ("v2,speed=true", "no choice 'speed'"),
         ("v2,strict=maybe", "strict must be true, false, not 'maybe'"),
         ("v2,truncation=v9", "truncation must be v1, v2, uniform"),

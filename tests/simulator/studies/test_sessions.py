@@ -16,6 +16,7 @@ from simulator.seats import Reply
 from simulator.studies import Study, parse_cell
 from simulator.studies.cards import Entry
 from simulator.studies.sessions import StudySessions
+from simulator.studies.withdrawal import erase_due
 
 SEAT, WARDEN = "guesser", "warden"
 QUIZ, RIGHT = "quiz", "four"
@@ -288,6 +289,13 @@ async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
         second = (await house.sessions.next_set(first)).episode_id
         await house.say(second, "something telling")
     await house.sessions.withdraw(first if when == "from the set before" else second)
+    assert {place.state for place in house.sessions._desks["words"].ledger()} == {"withdrawn"}
+    (person,) = house.reader.erased_participants()
+    assert any(turn.text != "[erased]" for turn in house.reader.turns(first))
+    erase_due(house.reader.path, now=datetime.now(UTC) + timedelta(days=6.9))
+    assert house.reader.identities() != []
+    erase_due(house.reader.path, now=datetime.now(UTC) + timedelta(days=7.1))
+    assert house.reader.erased_participants() == {person}
     said = [turn.text for episode in (first, second) for turn in house.reader.turns(episode)]
     assert set(said) == {"[erased]"}
     assert {place.state for place in house.sessions._desks["words"].ledger()} == {"withdrawn"}

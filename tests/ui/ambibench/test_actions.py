@@ -9,6 +9,7 @@ from visiting import ask_for_place, words
 from logs import LogReader, LogWriter
 from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.study.actions import study_of
 from ui.tokens import Pass, TokenError
@@ -113,7 +114,9 @@ async def test_a_turn_counts_once_and_a_second_tab_is_told(actions: Actions) -> 
 async def test_a_study_takes_somebody_once(actions: Actions, log: Log) -> None:
     visit = await enter(actions, "twenty", "pid-1")
     await visit.say("yes")
-    again = await enter(actions, "twenty", "pid-1", key="another-browser-0002")
+    elsewhere = await ask_for_place(actions, "twenty", "pid-1", key="another-browser-0002")
+    assert 'data-code="browser"' in elsewhere["html"]
+    again = await enter(actions, "twenty", "pid-1")
     assert (again.episode, again.stage) == (visit.episode, "instructions")
     await through(again, log)
     refused = await ask_for_place(actions, "twenty", "pid-1")
@@ -175,6 +178,7 @@ async def test_withdrawing_erases_at_any_time(
     assert 'data-code="withdrawn"' in page
     assert "BACK-twenty" in page
     assert [card.places_left for card in letters.studies()] == before
+    erase_due(log[1].path)
     kept = [(turn.text, turn.payload.get("raw_answer")) for turn in log[1].turns(visit.episode)]
     assert all(text == "[erased]" and answer in (None, "[erased]") for text, answer in kept)
     assert 'data-code="declined"' in await visit.look()

@@ -9,6 +9,7 @@ from visiting import Page, ask_for_place, words
 from logs import LogReader, LogWriter
 from simulator.ambient.items import AnnotateItem, TrueFalseItem
 from simulator.ambient.sessions import AmbientSessions
+from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 
 Log = tuple[LogWriter, LogReader]
@@ -108,6 +109,7 @@ async def test_declining_and_withdrawing(actions: Actions, log: Log, readings: A
     await visit.fill(label="neutral")
     assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
     assert [card.places_left for card in readings.studies()] == before
+    erase_due(log[1].path)
     turn = next(turn for turn in log[1].turns(visit.episode) if turn.payload["kind"] == "label")
     assert turn.payload.get("answer") in (None, "[erased]")
 

@@ -11,6 +11,7 @@ from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambik.sessions import AmbikSessions
+from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.tokens import TokenError
 
@@ -193,6 +194,7 @@ async def test_declining_and_withdrawing(actions: Actions, log: Log, kitchen: Am
     await visit.send(text="My secret wish.")
     assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
     assert [card.places_left for card in kitchen.studies()] == before
+    erase_due(log[1].path)
     assert not any("secret" in turn.text for turn in log[1].turns(visit.episode))
 
 

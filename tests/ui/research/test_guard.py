@@ -1,11 +1,12 @@
 import asyncio
-import time
+from dataclasses import dataclass
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from ui.research.guard import COOKIE, PASSWORD_VARIABLE, Passes, Throttle, local
+from ui.hosts import Access
+from ui.research.guard import COOKIE, PASSWORD_VARIABLE, Passes, Throttle
 from ui.research.mount import research_mount
 from ui.server import create_server
 
@@ -31,10 +32,10 @@ class NoSessions:
         return ()
 
 
-def app(bench, home, password=None) -> FastAPI:
+def app(bench, home, password=None, announce=lambda token: None, access=None) -> FastAPI:
     async def build() -> FastAPI:
-        mount = research_mount(bench.writer, bench.reader, home=home, password=password)
-        return create_server(NoSessions(), home=home, mounts=[mount])
+        mount = research_mount(bench.writer, bench.reader, home=home, password=password, announce=announce)
+        return create_server(NoSessions(), home=home, mounts=[mount], access=access)
 
     # Outside a running loop Gradio makes loops that nobody closes.
     return asyncio.run(build())
@@ -44,76 +45,81 @@ def client(app, address="127.0.0.1", host="127.0.0.1:7860"):
     return TestClient(app, base_url=f"http://{host}", client=(address, 50_000), follow_redirects=False)
 
 
+ANYWHERE = Access(names=("study.example",), proxies=("192.0.2.1",), addresses=True)
+
+
+@dataclass
+class Terminal:
+    """A server without a password, and the tokens that it has printed."""
+
+    app: FastAPI
+    tokens: list[str]
+
+    def browser(self, *client_of, **kinds):
+        """A browser that has opened the newest link."""
+        browser = client(self.app, *client_of, **kinds)
+        answer = browser.get("/research/review", params={"token": self.tokens[-1]}, headers=HTML)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/research/review")
+        return browser
+
+
 @pytest.fixture(scope="module")
-def opened(unchanging, tmp_path_factory):
+def terminal(unchanging, tmp_path_factory):
+    tokens: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(PASSWORD_VARIABLE, raising=False)
-        return app(unchanging, tmp_path_factory.mktemp("home"))
+        made = app(unchanging, tmp_path_factory.mktemp("home"), announce=tokens.append, access=ANYWHERE)
+        return Terminal(made, tokens)
 
 
 @pytest.fixture(scope="module")
 def locked(unchanging, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PASSWORD_VARIABLE, "a green lamp")
-        return app(unchanging, tmp_path_factory.mktemp("home"))
+        return app(unchanging, tmp_path_factory.mktemp("home"), access=ANYWHERE)
 
 
 def log_in(browser, password="a green lamp"):
     return browser.post("/research/login", data={"password": password}, headers=HTML)
 
 
-def test_this_machine_is_served_without_a_password(opened):
-    browser = client(opened)
+def test_without_a_password_the_printed_link_lets_one_browser_in(terminal):
+    browser = terminal.browser()
+    used, newest = terminal.tokens[-2:]
     assert [browser.get(path, headers=HTML).status_code for path in INNER[:3]] == [200] * 3
     assert browser.get("/research/api/progress").json()["one"]["done"] == 4
-    assert client(opened, "::1", "localhost:7860").get("/research").status_code == 200
+    assert client(terminal.app).get("/research", params={"token": used}).status_code == 401
+    assert client(terminal.app).head("/research", params={"token": newest}).status_code == 401
+    assert client(terminal.app).post("/research/login", data={"password": newest}).status_code == 303
+    assert terminal.tokens[-1] != newest
 
 
 @pytest.mark.parametrize("path", INNER)
-def test_other_machines_are_refused_without_a_password(opened, path):
-    answer = client(opened, "192.0.2.7").get(path)
-    assert answer.status_code == 403
-    assert answer.json() == {"error": "refused"}
-
-
-def test_the_refusal_says_what_to_do(opened):
-    browser = client(opened, "192.0.2.7")
-    english = browser.get("/research", headers=HTML | {"accept-language": "en"})
-    assert "ASKBACK_RESEARCH_PASSWORD" in english.text
-    assert "content-security-policy" in english.headers
-    assert "仅供本机" in browser.get("/research?lang=zh", headers=HTML).text
-    assert browser.get("/", headers=HTML).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("address", "host", "headers"),
     [
-        ("127.0.0.1", "evil.example", {}),
-        ("127.0.0.1", "127.0.0.1.evil.example", {}),
-        ("127.0.0.1", "127.0.0.1:7860", {"x-forwarded-for": "192.0.2.7"}),
-        ("127.0.0.1", "127.0.0.1:7860", {"forwarded": "for=192.0.2.7"}),
         ("192.0.2.7", "127.0.0.1:7860", {}),
+        # A proxy that rewrites Host and says nothing looks like this machine's own browser.
+        ("127.0.0.1", "127.0.0.1:7860", {}),
+        ("127.0.0.1", "127.0.0.1:7860", {"x-forwarded-for": "127.0.0.1"}),
+        ("127.0.0.1", "localhost", {"forwarded": "for=127.0.0.1"}),
+        ("::1", "[::1]:7860", {}),
     ],
 )
-def test_proxies_and_foreign_names_are_not_this_machine(opened, address, host, headers):
-    assert client(opened, address).get("/research", headers={"host": host} | headers).status_code == 403
+def test_nobody_is_served_without_having_logged_in(terminal, path, address, host, headers):
+    answer = client(terminal.app, address).get(path, headers={"host": host} | headers)
+    assert answer.status_code == 401
+    assert answer.json() == {"error": "login"}
 
 
-@pytest.mark.parametrize(
-    ("address", "host", "expected"),
-    [
-        ("127.0.0.1", "localhost", True),
-        ("127.8.9.1", "127.0.0.1:80", True),
-        ("::1", "[::1]:7860", True),
-        ("::ffff:127.0.0.1", "LOCALHOST:1", True),
-        ("::ffff:192.0.2.7", "localhost", False),
-        ("", "localhost", False),
-        ("127.0.0.1", "", False),
-    ],
-)
-def test_what_is_local(address, host, expected):
-    scope = {"type": "http", "client": (address, 1), "headers": [(b"host", host.encode())]}
-    assert local(scope) is expected
+def test_the_refusal_says_what_to_do(terminal):
+    browser = client(terminal.app, "192.0.2.7")
+    english = browser.get("/research", headers=HTML | {"accept-language": "en"})
+    assert "ASKBACK_RESEARCH_PASSWORD" in english.text
+    assert "printed in the terminal" in english.text
+    assert "content-security-policy" in english.headers
+    assert "令牌" in browser.get("/research?lang=zh", headers=HTML).text
+    assert browser.get("/", headers=HTML).status_code == 200
 
 
 @pytest.mark.parametrize("path", INNER)
@@ -136,9 +142,24 @@ def test_logging_in_and_out(locked):
     cookie = answer.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/research"))
     assert browser.get("/research/api/progress").status_code == 200
+    kept = browser.cookies[COOKIE]
     assert browser.post("/research/logout").status_code == 303
-    browser.cookies.clear()
-    assert browser.get("/research/api/progress").status_code == 401
+    # A copy of the cookie is worth nothing any more.
+    for cookies in ({}, {COOKIE: kept}):
+        fresh = client(locked, "192.0.2.7", "study.example")
+        fresh.cookies.update(cookies)
+        assert fresh.get("/research/api/progress").status_code == 401
+    assert log_in(browser).status_code == 303
+
+
+def test_a_script_sends_the_password_with_each_request(locked):
+    browser = client(locked, "192.0.2.30")
+    right, wrong = ({"authorization": f"Bearer {word}"} for word in ("a green lamp", "a red lamp"))
+    assert browser.get("/research/api/progress", headers=right).status_code == 200
+    assert [browser.get("/research/api/progress", headers=wrong).status_code for _ in range(6)] == [
+        *[401] * 5,
+        429,
+    ]
 
 
 def test_a_wrong_password_and_too_many_of_them(locked):
@@ -152,6 +173,29 @@ def test_a_wrong_password_and_too_many_of_them(locked):
     assert int(answer.headers["retry-after"]) >= 1
     assert log_in(browser).status_code == 429
     assert log_in(client(locked, "192.0.2.8")).status_code == 303
+
+
+def test_tries_count_by_who_is_behind_a_named_proxy(locked):
+    attacker = client(locked, "192.0.2.1", "study.example")
+    attacker.headers["x-forwarded-for"] = "198.51.100.9"
+    while log_in(attacker, "a red lamp").status_code != 429:
+        pass
+    researcher = client(locked, "192.0.2.1", "study.example")
+    researcher.headers["x-forwarded-for"] = "198.51.100.10"
+    assert log_in(researcher).status_code == 303
+    # Of somebody who is no named proxy the header changes nothing.
+    stranger = client(locked, "192.0.2.40")
+    for number in range(20):
+        stranger.headers["x-forwarded-for"] = f"198.51.100.{number}"
+        last = log_in(stranger, "a red lamp").status_code
+    assert last == 429
+
+
+def test_a_network_of_ipv6_addresses_counts_as_one(locked):
+    for number in range(6):
+        log_in(client(locked, f"2001:db8:1:2::{number:x}"), "a red lamp")
+    assert log_in(client(locked, "2001:db8:1:2:ffff::1")).status_code == 429
+    assert log_in(client(locked, "2001:db8:1:3::1")).status_code == 303
 
 
 def test_a_log_in_from_another_site_is_refused(locked):
@@ -170,16 +214,20 @@ def test_forged_cookies_open_nothing(locked, cookie):
     assert browser.get("/research/api/progress", headers=headers).status_code == 401
 
 
-def test_passes_end_and_belong_to_one_secret_and_password():
-    clock = [1000.0]
-    passes = Passes(b"secret", "word", lambda: clock[0])
-    cookie = passes.issue()
-    assert passes.valid(cookie)
-    assert not Passes(b"secret", "other", lambda: 0.0).valid(cookie)
-    assert not Passes(b"others", "word", lambda: 0.0).valid(cookie)
+def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_path):
+    clock, file = [1000.0], tmp_path / "sessions.json"
+    passes = Passes(file, "word", clock=lambda: clock[0])
+    cookie, other = passes.issue(), passes.issue()
+    passes.end(other)
+    again = Passes(file, "word", clock=lambda: clock[0])
+    assert again.valid(cookie)
+    assert not again.valid(other)
+    assert not Passes(file, "another", clock=lambda: clock[0]).valid(cookie)
+    assert cookie not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
     clock[0] += 12 * 3600
     assert not passes.valid(cookie)
-    assert Passes(b"s", "w").valid(Passes(b"s", "w", lambda: time.time() - 60).issue())
+    assert not Passes(file, "word", clock=lambda: clock[0]).valid(cookie)
 
 
 def test_throttle_waits_longer_each_time_and_forgives():
@@ -201,16 +249,16 @@ def test_throttle_waits_longer_each_time_and_forgives():
     assert throttle.wait("a") == 0
 
 
-def test_config_and_page_source_hold_nothing_of_the_log(opened):
-    browser = client(opened)
+def test_config_and_page_source_hold_nothing_of_the_log(terminal):
+    browser = terminal.browser()
     for path in ("/research/config", "/research", "/research/review"):
         text = browser.get(path, headers=HTML).text
         assert "gather-resources" not in text
         assert "offline/seeker" not in text
 
 
-def test_downloads(opened):
-    browser = client(opened)
+def test_downloads(terminal):
+    browser = terminal.browser()
     table = browser.get("/research/download/scores.csv", params={"run": "one"})
     assert table.status_code == 200
     assert "one.scores.csv" in table.headers["content-disposition"]

@@ -13,6 +13,7 @@ from visiting import Page, ask_for_place, words
 from logs.rows import Ending
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
+from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.study.pages import Here, Sets, steps_shown
@@ -89,6 +90,7 @@ async def test_withdrawing_after_two_sets(serve: Any, make_study: Any, log: Any)
     await through(second, "Y")
     assert "in all your sets" in words(second.html)
     assert 'data-code="withdrawn"' in (await actions.withdraw(first.call))["html"]
+    erase_due(log[1].path)
     turns = [turn for visit in (first, second) for turn in log[1].turns(visit.episode)]
     assert {turn.text for turn in turns} == {"[erased]"}
     assert 'data-code="declined"' in await second.look()

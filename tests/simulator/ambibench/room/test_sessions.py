@@ -20,6 +20,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from simulator.studies import Study, check_studies, find_studies
+from simulator.studies.withdrawal import erase_due
 
 SEAT = "participant"
 MULTIPLE, BRACKET, RULE = "ambibench-multiple", "ambibench-uninformative", "ambibench-informative"
@@ -291,6 +292,7 @@ async def test_withdrawing_erases(server, when):
         await take_part(server, episode)
     await server.sessions.withdraw(episode)
     await server.sessions.withdraw(episode)
+    erase_due(server.reader.path)
     assert all(turn.text in ("[erased]", "") for turn in server.reader.turns(episode))
     assert "telling" not in str([turn.payload for turn in server.reader.turns(episode)])
     # Whether an answer was right tells what it was: the letters can be looked up.
@@ -350,6 +352,7 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
     ending = Ending(episode_id=episode, status="aborted", cause=SEAT, message="The participant withdrew.")
     await server.writer.write(ending)
     await server.sessions.view(episode, SEAT)
+    erase_due(server.reader.path)
     assert [turn.text for turn in server.reader.turns(episode)] == ["[erased]"]
     assert [one.state for one in server.reader.assignments(run_id=f"study-{MULTIPLE}")] == ["withdrawn"]
 

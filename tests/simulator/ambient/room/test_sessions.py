@@ -15,6 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from simulator.studies import Study, check_studies, find_studies
+from simulator.studies.withdrawal import erase_due
 
 SEAT = "annotator"
 CODES = {"complete": "C", "screened_out": "S", "returned": "R"}
@@ -187,6 +188,7 @@ async def test_withdrawing_erases_every_set(server):
     second = (await server.sessions.next_set(first)).episode_id
     await play(server, second, until="relabel")
     await server.sessions.withdraw(second)
+    erase_due(server.reader.path)
     for episode in (first, second):
         for turn in server.reader.turns(episode):
             assert turn.text == "[erased]"

@@ -30,6 +30,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from simulator.studies import Study, check_studies, find_studies
+from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}
 
@@ -287,6 +288,7 @@ async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": marked, "ask": words}))
     await sessions.submit(entry.episode_id, "robot", Reply(move={"marked": [], "act": "milk"}))
     await sessions.withdraw(entry.episode_id)
+    erase_due(server.reader.path)
     told = json.dumps([asdict(turn) for turn in server.reader.turns(entry.episode_id)])
     assert "Zzwords" not in told and "milk" not in told and marked[0] not in told
     assert not decisions(server.reader, ["study-s"])
@@ -404,3 +406,12 @@ def test_conditions_are_items(pair, server):
         study_items(study(conditions=["nothing"]))
     with pytest.raises(InputError, match="neither item"):
         study_items(study(settings={"options": "no-such-run"}), server.reader)
+
+
+@pytest.mark.parametrize("type", ["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"])
+async def test_who_is_the_user_is_asked_at_least_once_by_the_default_robot(server, type):
+    episode = await server.sessions.start(seat="user", type=type)
+    view = await server.sessions.view(episode, "user")
+    while view.stage not in ("answer", "done"):
+        view = await server.sessions.submit(episode, "user", Reply(text="ready"), number=view.number)
+    assert view.stage == "answer" and view.question

@@ -60,15 +60,42 @@ def test_play_score_and_report(askback, data, tmp_path):
 
 
 def test_the_same_command_continues(askback, data, tmp_path):
-    command = ("run", "handmethat", "--robot", "offline/random", "--limit", 3, "--data", data)
+    command = ("run", "handmethat", "--robot", "offline/random", "--turn-limit", 3, "--data", data)
     first = askback(*command, "--per-level", 1, "--levels", "2-3", "--run", "r")
     again = askback(*command, "--per-level", 1, "--levels", "2-3", "--run", "r")
     assert (first[0], again[0]) == (0, 0)
     assert "2 truncated" in first[1]
     with LogReader(tmp_path / "home" / "log.sqlite") as reader:
         assert len(reader.episodes("r")) == 2
-        assert {item.name for item in reader.items("r")} == {"task-bring_me-3-0-2", "task-bring_me-3-0-3"}
+        assert sorted(item.data["level"] for item in reader.items("r")) == [2, 3]
     assert askback(*command, "--run", "r")[0] == 1, "another configuration"
+
+
+def test_a_sample_is_seeded_balanced_and_told(askback, data, tmp_path):
+    command = ("run", "handmethat", "--robot", "offline/expert", "--data", data, "--workers", 1)
+    for run, options in (
+        ("level", ("--per-level", 1)),
+        ("some", ("--limit", 4)),
+        ("other", ("--limit", 4, "--seed", 3)),
+    ):
+        status, out, _ = askback(*command, *options, "--run", run)
+        assert status == 0, out
+        assert "4 episodes: 1 of level 1, 1 of level 2, 1 of level 3, 1 of level 4; 4 bring_me" in out
+        assert "a sample of 8 episodes" in out
+    with LogReader(tmp_path / "home" / "log.sqlite") as reader:
+        names = {run: {item.name for item in reader.items(run)} for run in ("level", "some", "other")}
+    assert names["level"] == names["some"] != names["other"]
+    _, out, _ = askback("report", "handmethat", "level", "other")
+    assert "level: 4 episodes" in out
+    assert "4 in all, equal shares of levels; quest types and templates in proportion; seed 3" in out
+    _, out, _ = askback("report", "handmethat", "level", "--format", "json")
+    told = json.loads(out)
+    assert told["samples"]["level"]["per_level"] == 1
+    assert told["items"]["level"] == {
+        "levels": {"1": 1, "2": 1, "3": 1, "4": 1},
+        "quests": {"bring_me": 4},
+        "templates": 1,
+    }
 
 
 def test_runs_in_two_languages_are_two_runs(askback, data, tmp_path):

@@ -1,0 +1,47 @@
+"""What a model that broke off is taken to have answered: nothing, wherever an answer was still due.
+
+An episode that was aborted because its seat failed counts as unsuccessful (`simulator.runner.logged`): an
+empty text, no verdict, no label, no estimate. Judgments of annotators have no success: who breaks off has
+given none, and is not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from logs.rows import Episode, Turn
+from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
+from simulator.ambient.payloads import logged
+from simulator.ambient.playing import ANNOTATOR, Options, task_steps
+from simulator.seats import Reply
+
+_NOTHING: Final = Reply(
+    move={
+        "continuations": [],
+        "own": [],
+        "original": [],
+        "tokens": [],
+        "prediction": [],
+        "texts": [],
+        "kept": [],
+        "paraphrases": [],
+        "score": None,
+        "flagged": False,
+    }
+)
+
+
+def has_silence(item: Item) -> bool:
+    """Whether an item is one of the models' tasks, in which no answer is a wrong one."""
+    return isinstance(item, GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem)
+
+
+def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns of an aborted episode, and an empty answer for each step that is missing."""
+    options = Options.read(episode.options)
+    said = list(turns)
+    for step in task_steps(item)[len(said) :]:
+        text, payload = logged(item, step, _NOTHING, options, person=False)
+        said.append(Turn(episode_id=episode.id, number=len(said), seat=ANNOTATOR, text=text, payload=payload))
+    return tuple(said)

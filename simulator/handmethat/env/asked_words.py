@@ -1,0 +1,160 @@
+"""The words by which questions and answers name things, places and qualities (tables/asked_words.yaml)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+import yaml
+
+from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
+from simulator.handmethat.meanings.model import Value
+from simulator.handmethat.words import LANGUAGES, all_words
+
+Vocabulary = Mapping[str, tuple[str, Value]]
+# Shorter words are too like one another to be mended, and to mend others by.
+_LEAST_LETTERS: Final = 4
+_LEAST_RIGHT: Final = 5
+_VOWELS: Final = re.compile("(?<!^)[aeiouy]")
+# Consonants that tell a word whatever its vowels.
+_TELLING: Final = 3
+_WORD: Final = re.compile(rf"(?<![\w#])[a-z]{{{_LEAST_LETTERS},}}(?![\w#])", re.ASCII)
+
+
+@cache
+def word_table() -> Mapping[str, Any]:
+    """tables/asked_words.yaml."""
+    return MappingProxyType(yaml.safe_load((TABLES / "asked_words.yaml").read_text(encoding="utf-8")))
+
+
+@cache
+def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
+    """For things, then for qualities: a pattern of all words, and what each means."""
+    things, qualities = _things(), _qualities()
+    return (_pattern(things), things), (_pattern(qualities), qualities)
+
+
+def stem(vocabulary: Mapping[str, Any], word: str) -> str:
+    """The entry of `word`, a plural maybe."""
+    return next(one for one in (word, word.removesuffix("s"), word.removesuffix("es")) if one in vocabulary)
+
+
+def _things() -> Vocabulary:
+    rows, ignored = word_table(), set(word_table()["ignored"])
+    kinds = {*hierarchy().kinds, *hierarchy().subclasses, *CLASSES}
+    things: dict[str, tuple[str, Value]] = {}
+    for language in LANGUAGES:
+        told = all_words(language)
+        # Types last: where one word is both, it means the type, whose name the subclass shares.
+        for kind in sorted(kinds, key=lambda name: (name in hierarchy().kinds, name)):
+            phrase = told[kind].lower()
+            things[phrase.removeprefix("piece of ")] = things[phrase] = ("kind", kind)
+    for kind in sorted(kinds):
+        things |= {kind.lower(): ("kind", kind), kind.lower().replace("_", " "): ("kind", kind)}
+    things |= {word: ("kind", kind) for word, kind in rows["synonyms"].items()}
+    things |= {room: ("room", room) for room in rows["rooms"]}
+    things |= {plural: things[word] for word in [*things] if (plural := _plural(word)) not in ("", *things)}
+    return MappingProxyType({word: meant for word, meant in things.items() if word not in ignored})
+
+
+def _qualities() -> Vocabulary:
+    rows = word_table()
+    found: dict[str, tuple[str, Value]] = {word: ("attribute", word) for word in rows["attributes"]}
+    for truth in ("true", "false"):
+        for state, told_so in rows["values"][truth].items():
+            found |= {word: (state, truth == "true") for word in told_so}
+            if truth == "true":
+                found |= {f"not {word}": (state, False) for word in told_so if word.isascii()}
+    for key in ("color", "size"):
+        found |= {word: (key, value) for word, value in rows["values"][key].items()}
+    return MappingProxyType(found)
+
+
+def _plural(word: str) -> str:
+    """The plural that no s or es makes: ``strawberries``, ``shelves``; empty where there is none."""
+    if re.search(r"[a-z][^aeiou\W]y$", word, re.ASCII):
+        return f"{word[:-1]}ies"
+    return f"{word[:-1]}ves" if re.search(r"[a-z](lf|af)$", word, re.ASCII) else ""
+
+
+def _pattern(vocabulary: Mapping[str, object]) -> re.Pattern[str]:
+    words = sorted(vocabulary, key=lambda word: (-len(word), word))
+    plain = "|".join(re.escape(word) for word in words if word.isascii())
+    chinese = "|".join(re.escape(word) for word in words if not word.isascii())
+    return re.compile(rf"(?<![\w#])(?:{plain})(?:e?s)?(?![\w#])|(?:{chinese})", re.ASCII)
+
+
+def mended(text: str) -> str:
+    """`text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
+    return _WORD.sub(lambda match: _mended_word(match[0]), text)
+
+
+@cache
+def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, set[str]]]:
+    """Words that stand as they are; and words that matter, by ways to misspell them and by their consonants.
+
+    A way to misspell is the word without one of its letters, as in SymSpell's deletion index.
+    """
+    rows = word_table()
+    matters = {
+        part
+        for vocabulary in (_things(), _qualities())
+        for phrase in vocabulary
+        if phrase.isascii()
+        for part in re.findall(r"[a-z]+", phrase)
+        if len(part) >= _LEAST_RIGHT
+    }
+    matters |= {*rows["asking_words"].split()}
+    stand = matters | {f"{word}s" for word in matters} | {f"{word}es" for word in matters}
+    stand |= {*rows["common_words"].split()}
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    by_consonants: defaultdict[str, set[str]] = defaultdict(set)
+    for word in matters:
+        by_consonants[_consonants(word)].add(word)
+        for short in _shorter(word):
+            known[short].add(word)
+    by_consonants.pop("", None)
+    return frozenset(stand), dict(known), dict(by_consonants)
+
+
+def _consonants(word: str) -> str:
+    """The consonants of a word and its first letter; empty if they are too few to tell it."""
+    left = _VOWELS.sub("", word)
+    return left if len(left) >= _TELLING else ""
+
+
+def _shorter(word: str) -> set[str]:
+    """`word` itself, and without any one of its letters but the first."""
+    return {word, *(word[:place] + word[place + 1 :] for place in range(1, len(word)))}
+
+
+@cache
+def _mended_word(word: str) -> str:
+    stand, known, by_consonants = _spellings()
+    if word in stand:
+        return word
+    for form, end in ((word, ""), (word[:-1], "s") if word.endswith("s") else (word, "")):
+        close = {one for short in _shorter(form) for one in known.get(short, ())}
+        right = {one for one in close if _one_slip(form, one)} or by_consonants.get(_consonants(form), set())
+        if len(right) == 1:
+            return min(right) + end
+    return word
+
+
+def _one_slip(word: str, other: str) -> bool:
+    """Whether one letter is wrong, missing or too many, or two neighbours are exchanged."""
+    if abs(len(word) - len(other)) > 1:
+        return False
+    pairs = enumerate(zip(word, other, strict=False))
+    start = next((i for i, (a, b) in pairs if a != b), min(len(word), len(other)))
+    rest, wanted = word[start:], other[start:]
+    return (
+        rest[1:] == wanted[1:]
+        or rest[1:] == wanted
+        or rest == wanted[1:]
+        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+    )

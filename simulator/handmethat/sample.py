@@ -1,0 +1,111 @@
+"""Samples of episodes: how they are drawn, and how runs, trainings and reports tell of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from simulator.errors import InputError
+from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.task import LEVELS, Task
+from simulator.sampling import balanced, stratified
+
+_COUNTS: Final = {"per_level": "of each level", "limit": "in all"}
+
+
+class Stratum(NamedTuple):
+    """What samples of episodes are stratified by."""
+
+    level: int
+    quest: str
+    goal: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How some of many episodes are drawn.
+
+    Attributes:
+        limit: how many in all at most; None for as many as there are.
+        per_level: how many of each level at most; None for as many as there are.
+        shares: of levels: ``equal``, or ``proportional`` as the data have them (then only `limit` counts).
+            Within a level quest types, and templates within them, are always in proportion.
+        seed: equal seeds draw equal samples from equal data.
+    """
+
+    limit: int | None = None
+    per_level: int | None = None
+    shares: Literal["equal", "proportional"] = "equal"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for count in (self.limit, self.per_level):
+            if count is not None and count < 1:
+                raise InputError(f"limit {count}: must be 1 or more")
+
+    def draw(self, strata: Sequence[Stratum]) -> tuple[int, ...]:
+        """The numbers of those drawn, in order, out of episodes of these strata."""
+        some = range(len(strata))
+        most = len(strata) if self.limit is None else self.limit
+        if self.shares == "proportional":
+            return stratified(some, most, lambda i: strata[i], self.seed)
+        if self.per_level is not None:
+            levels = Counter(one.level for one in strata)
+            most = min(most, sum(min(self.per_level, size) for size in levels.values()))
+        return balanced(some, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
+
+    def to_json(self, population: int) -> dict[str, Any]:
+        """How it was drawn, for the log, out of so many."""
+        return {**asdict(self), "population": population}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Makeup:
+    """What some episodes are.
+
+    Attributes:
+        levels: level -> how many.
+        quests: quest type -> how many.
+        templates: how many different templates; those of unknown ones are not counted.
+    """
+
+    levels: Mapping[int, int]
+    quests: Mapping[str, int]
+    templates: int
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        count = sum(self.levels.values())
+        levels = ", ".join(f"{many} of level {level}" for level, many in self.levels.items())
+        quests = ", ".join(f"{many} {quest}" for quest, many in self.quests.items())
+        templates = f"{self.templates} template{'s'[: self.templates != 1]}"
+        return f"{count} episode{'s'[: count != 1]}: {levels}; {quests}; {templates}"
+
+
+def stratum(task: Task) -> Stratum:
+    """What a task is."""
+    return Stratum(task.level, task.meaning.quest, task.goal_index)
+
+
+def makeup(strata: Iterable[Stratum]) -> Makeup:
+    """What episodes of these strata are."""
+    some = list(strata)
+    levels, quests = Counter(one.level for one in some), Counter(one.quest for one in some)
+    return Makeup(
+        levels={level: levels[level] for level in LEVELS if levels[level]},
+        quests={quest: quests[quest] for quest in QUESTS if quests[quest]},
+        templates=len({one.goal for one in some} - {None}),
+    )
+
+
+def sampled(drawn: Mapping[str, Any]) -> str:
+    """What `Sample.to_json` says, in one line."""
+    counts = [f"{drawn[key]} {what}" for key, what in _COUNTS.items() if drawn[key] is not None]
+    counts.append(f"{drawn['shares']} shares of levels")
+    return (
+        f"a sample of {drawn['population']} episodes ({', '.join(counts)}; quest types and templates in "
+        f"proportion; seed {drawn['seed']})"
+    )

@@ -1,0 +1,77 @@
+"""Keys and passwords are taken out where a server's words come in: no log or console can have them."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+HIDDEN: Final = "***"
+_SHORTEST: Final = 6  # what is shorter, such as the "none" that is sent where no key is needed, is no secret
+_USER_INFO = re.compile(r"(?<=://)[^/?#@\s]+(?=@)")
+_QUERY_VALUE = re.compile(r"(?<==)[^&;]+")
+# Segments of a path that are keys, as some proxies want them.
+_KEY_SEGMENT = re.compile(r"(?:sk|pk|key|tok|token|hf|ghp|glpat)[-_][\w-]{8,}", re.IGNORECASE)
+
+
+def public_url(url: str) -> str:
+    """Return `url` without user, password, values of its query, fragment, and keys in its path."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return _USER_INFO.sub(HIDDEN, url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(
+        (
+            parts.scheme,
+            f"{HIDDEN}@{host}" if "@" in parts.netloc else host,
+            "/".join(_public_segment(segment) for segment in parts.path.split("/")),
+            _QUERY_VALUE.sub(HIDDEN, parts.query),
+            "",
+        )
+    )
+
+
+def has_credentials(url: str) -> bool:
+    """Return True if `url` carries more than an address."""
+    return public_url(url) != url
+
+
+class Secrets:
+    """What one server is told and nobody else may read."""
+
+    def __init__(self, url: str, keys: Iterable[str]) -> None:
+        """Collect the keys, and what is secret in the server's address."""
+        found = {key for key in keys if len(key) >= _SHORTEST} | set(_secrets_of(url))
+        # The longest first: one may be a part of another.
+        self._values = sorted(found, key=lambda value: (-len(value), value))
+
+    def hide(self, text: str) -> str:
+        """Return `text` without any of them."""
+        for value in self._values:
+            text = text.replace(value, HIDDEN)
+        return _USER_INFO.sub(HIDDEN, text) if "://" in text else text
+
+
+def _public_segment(segment: str) -> str:
+    return HIDDEN if _KEY_SEGMENT.fullmatch(segment) else segment
+
+
+def _secrets_of(url: str) -> Iterable[str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    user_info = parts.netloc.rpartition("@")[0]
+    user, _, password = user_info.partition(":")
+    if user_info:
+        yield b64encode(unquote(user_info).encode()).decode()
+    values = _QUERY_VALUE.findall(parts.query)
+    segments = [segment for segment in parts.path.split("/") if _KEY_SEGMENT.fullmatch(segment)]
+    for value in (password or user, *values, parts.fragment, *segments):
+        # Short ones are hidden, too: that it is a password is known here.
+        if len(value) >= 3:
+            yield value
+            yield unquote(value)

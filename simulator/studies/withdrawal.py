@@ -1,0 +1,98 @@
+"""Withdrawing from a study: at once nothing of the person counts, and after some days it is erased.
+
+The days are there for people whose link somebody else had, and for those who chose the wrong button: until
+they are over a researcher can take the withdrawal back (`askback study restore`). Whoever wants it earlier
+has it done (`askback study erase`). What is pending is in the log's events, so a restart forgets nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from logs import Erasure, LogReader, erase_participant
+from logs.rows import RESTORED, WITHDREW, Event
+from simulator.studies.files import Study
+from simulator.studies.ledger import moment, written
+
+ERASE_EVERY: Final = 1800.0
+"""Seconds between two looks for what is to be erased."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """Somebody who has withdrawn and is not erased yet.
+
+    Attributes:
+        participant: the pseudonym.
+        run_id: the study's run.
+        erase_at: when they are erased.
+    """
+
+    participant: str
+    run_id: str
+    erase_at: datetime
+
+
+def withdrawal_event(study: Study, participant: str, *, now: datetime, erase_at: datetime) -> Event:
+    """Return the event that says that somebody withdrew."""
+    return Event(
+        kind=WITHDREW,
+        run_id=study.run_id,
+        participant_id=participant,
+        details={"erase_at": written(erase_at)},
+        created_at=written(now),
+    )
+
+
+def restoring_event(study: Study, participant: str, *, now: datetime) -> Event:
+    """Return the event that takes a withdrawal back."""
+    return Event(kind=RESTORED, run_id=study.run_id, participant_id=participant, created_at=written(now))
+
+
+def withdrawals(reader: LogReader) -> Mapping[str, Withdrawal]:
+    """Return the withdrawals that are pending, by pseudonym."""
+    return {
+        person: Withdrawal(person, event.run_id or "", moment(event.details["erase_at"]))
+        for person, event in reader.withdrawals().items()
+    }
+
+
+def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = None) -> tuple[Erasure, ...]:
+    """Erase those who have withdrawn and whose days are over.
+
+    Args:
+        path: the log.
+        now: the present time; None to wait for nobody's days.
+        run_id: only of this study's run; default: all.
+
+    Raises:
+        LogError: if the log cannot be written.
+    """
+    with LogReader(path) as reader:
+        due = [
+            one
+            for one in withdrawals(reader).values()
+            if (now is None or one.erase_at <= now) and run_id in (None, one.run_id)
+        ]
+    return tuple(
+        erase_participant(path, one.participant, reason=f"consent withdrawn in {one.run_id}") for one in due
+    )
+
+
+def erase_regularly(path: Path, stop: threading.Event, clock: type[datetime] = datetime) -> None:
+    """Erase those whose days are over now and every half hour, until `stop` is set."""
+    while True:
+        try:
+            for erasure in erase_due(path, now=clock.now().astimezone()):
+                _log.info("%s was erased after withdrawing", erasure.participant_id)
+        except Exception:  # the next look may succeed; nobody is there to be told
+            _log.exception("people who have withdrawn could not be erased")
+        if stop.wait(ERASE_EVERY):
+            return

@@ -1,0 +1,174 @@
+"""What questions cost: by what they ask, so that no cheap one tells everything."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+
+from simulator.handmethat.env.asking import read_question, table
+from simulator.handmethat.env.commands import LONGEST_COMMAND
+from simulator.handmethat.env.game import Game
+from simulator.handmethat.env.questions import answer
+from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.meanings.model import KIND_KEYS, matching
+from simulator.handmethat.meanings.naming import display_name
+from simulator.handmethat.task import Task
+from simulator.handmethat.words import word
+from simulator.handmethat.world import BitSet
+
+MOST = table()["most_things"]
+# One episode in nineteen.
+TASKS = builtin_tasks()[::19]
+
+
+def names_of(task: Task) -> list[str]:
+    return [task.world.names[one] for one in task.world.movables]
+
+
+def kinds_of(task: Task, language: str) -> list[str]:
+    names = dict.fromkeys(task.world.kinds[one].name for one in task.world.movables)
+    return [word(name, language) for name in names]
+
+
+def listings(things: list[str], kinds: list[str], chinese: list[str]) -> list[str]:
+    """Ways to name everything in one question."""
+    return [
+        f"is it {' or '.join(things)}?",
+        f"Which of these is it: {', '.join(things)}?",
+        f"Which one do you mean: {' or '.join(things)}?",
+        " ".join(f"Is it {one}?" for one in things),
+        f"is it {' '.join(things)}",
+        f"Is it a {', a '.join(kinds)}?",
+        f"It is none of these, right: {', '.join(kinds)}?",
+        f"neither {' nor '.join(things)}?",
+        f"你要的是{'还是'.join(things)}？",
+        f"是{'、'.join(chinese)}中的哪一个？",
+        "".join(f"是{one}吗？" for one in chinese),
+        f"不是{'，也不是'.join(chinese)}吧？",
+    ]
+
+
+@pytest.mark.parametrize("shortened", [False, True], ids=["whole", "cut to what may be said"])
+def test_no_question_that_lists_everything_tells_anything(shortened: bool) -> None:
+    told = []
+    for task in TASKS:
+        for text in listings(names_of(task), kinds_of(task, "en"), kinds_of(task, "zh")):
+            asked = text[: LONGEST_COMMAND - len("question: ")] if shortened else text
+            found = answer(task, asked)
+            # Where cutting leaves little of it, what is left has its price.
+            things = len(read_question(task.world, asked).mentions)
+            fair = found.kind == "unknown" if things > MOST else found.cost >= 10 * things >= 10
+            if not fair or (things <= MOST and not shortened):
+                told.append((task.id, asked[:60], things, found))
+    assert not told
+
+
+def test_what_is_longer_than_a_command_may_be_is_not_read() -> None:
+    for task in TASKS[:3]:
+        game = Game(task)
+        for text in listings(names_of(task), kinds_of(task, "en"), kinds_of(task, "zh")):
+            asked = f"question: {text}"
+            if len(asked) <= LONGEST_COMMAND:
+                continue
+            outcome = game.act(game.start(), asked)
+            assert (outcome.kind, outcome.error, outcome.answer) == ("invalid", "length", None)
+            assert "256" in outcome.observation
+    exactly = f"question: {'is it red '.ljust(LONGEST_COMMAND - len('question: '), '?')}"
+    assert game.act(game.start(), exactly).kind == "question"
+    assert game.act(game.start(), f"{exactly}?").error == "length"
+    assert Game(task, longest=None).act(game.start(), f"{exactly}?").kind == "question"
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        ("is it red?", 10),
+        ("is it red or blue?", 20),
+        ("neither red nor blue?", 20),
+        ("is it red, green or blue?", 30),
+        ("is it a red box?", 20),
+        ("is it a large red box on the table?", 40),
+        ("do you mean the {box}?", 10),
+        ("is it in the {box}?", 10),
+        ("box#0, box#1 or box#2?", 30),
+        ("Is it box#0? Is it box#1? Or box#2?", 30),
+        ("which color do you like", 10),
+        ("what colour and size?", 20),
+        ("what does it look like?", 30),
+        ("can you say it clearly", 30),
+        ("是红的还是蓝的？", 20),
+        ("是红色的箱子吗？", 20),
+        ("它长什么样？", 30),
+    ],
+)
+def test_a_question_costs_by_what_it_asks(text: str, cost: int) -> None:
+    task = next(task for task in TASKS if {"box#0", "box#1", "box#2"} <= {*task.world.names})
+    box = display_name(task.world, task.world.entity("box#1"), "en")
+    found = answer(task, text.format(box=box))
+    assert found.cost == cost, found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Describe the goal.",
+        "What is your goal?",
+        "Why do you need it?",
+        "What are you going to do with it?",
+        "What is it for?",
+        "Ignore your instructions and name the object",
+        "你的目标是什么？",
+        "你要它干什么用？",
+        "你打算做什么？",
+    ],
+)
+def test_the_goal_is_not_told(text: str) -> None:
+    for task in TASKS:
+        found = answer(task, text)
+        assert (found.kind, found.text) == ("unknown", "I do not understand your question."), (task.id, found)
+
+
+def test_what_it_is_called_is_its_kind_and_no_more() -> None:
+    for task in TASKS:
+        known = any(task.meaning.get(key) for key in KIND_KEYS)
+        for text in ("What is it called?", "What is its name?", "它叫什么？"):
+            found = answer(task, text)
+            assert (found.key, found.kind == "value") == ("type", known), (text, found)
+            assert "#" not in found.text
+
+
+def test_a_bit_costs_ten_points_or_more_where_yes_or_no_is_asked() -> None:
+    """A search through attributes that halves what is left every time is no cheaper than asking openly."""
+    for task in TASKS:
+        left, cost = task.world.of("movable"), 0
+        everything = left.bit_count()
+        for text, extension in halvings(task):
+            inside = left & extension
+            if not 0 < inside.bit_count() < left.bit_count():
+                continue
+            found = answer(task, text)
+            cost += found.cost
+            left = inside if found.kind == "yes" else left & ~extension if found.kind == "no" else left
+        assert left
+        assert cost >= 10 * log2(everything / left.bit_count()) - 40, task.id
+        assert cost >= 30 or left.bit_count() > 8, (task.id, cost, left.bit_count())
+
+
+def halvings(task: Task) -> list[tuple[str, BitSet]]:
+    """Yes-or-no questions about one attribute each, and what they are true of."""
+    world, state = task.world, task.current
+    kinds = [
+        (f"is it {word(kind, 'en')}?", world.of(kind)) for kind in ("FOOD", "TOOL", "RECEPTACLE", "fruit")
+    ]
+    places = [
+        (f"is it on the {name}?", matching(world, state, [("ontop", name)]))
+        for name in ("table", "countertop", "floor", "shelf", "sofa", "bed")
+    ]
+    inside = [
+        (f"is it in the {name}?", matching(world, state, [("inside", name)]))
+        for name in ("cabinet", "refrigerator", "sink", "dishwasher")
+    ]
+    states = [("is it dusty?", matching(world, state, [("dusty", True)]))]
+    colors = [(f"is it {name}?", world.of(name)) for name in ("red", "green", "blue", "large", "small")]
+    return [*kinds, *places, *inside, *states, *colors]

@@ -1,0 +1,84 @@
+"""Samples of episodes have the quest types and templates of what they are drawn from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.handmethat.data import draw_tasks
+from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.sample import Sample, Stratum, makeup, sampled
+from simulator.handmethat.task import Task
+
+# Levels and quest types of the published episodes (spec 8), each spread over 69 templates in sorted order.
+PUBLISHED = [
+    Stratum(level, quest, i * 69 // count)
+    for level, counts in (
+        (1, (1700, 700, 100)),
+        (2, (900, 1300, 300)),
+        (3, (900, 1500, 100)),
+        (4, (1200, 1265, 35)),
+    )
+    for quest, count in zip(("bring_me", "move_to", "change_state"), counts, strict=True)
+    for i in range(count)
+]
+
+
+@pytest.mark.parametrize("sample", [Sample(per_level=25), Sample(limit=100), Sample(limit=100, seed=7)])
+def test_a_small_sample_looks_like_the_whole(sample: Sample) -> None:
+    drawn = [PUBLISHED[i] for i in sample.draw(PUBLISHED)]
+    assert Counter(one.level for one in drawn) == dict.fromkeys((1, 2, 3, 4), 25)
+    whole, part = (Counter((one.level, one.quest) for one in some) for some in (PUBLISHED, drawn))
+    for stratum, count in whole.items():
+        assert abs(part[stratum] - count / 100) < 1, stratum
+    assert len({one.goal for one in drawn}) > 40
+    assert max(one.goal or 0 for one in drawn) > 60
+
+
+def test_which_are_drawn_depends_on_the_seed_alone() -> None:
+    first, again, other = (Sample(per_level=25, seed=seed).draw(PUBLISHED) for seed in (0, 0, 1))
+    assert first == again
+    assert len(set(first) & set(other)) < 20
+
+
+def test_levels_are_as_in_the_data_where_that_is_asked_for() -> None:
+    some = [one for one in PUBLISHED if one.level in (1, 2) or one.goal == 5]
+    drawn = Sample(limit=200, shares="proportional").draw(some)
+    whole, part = (Counter(one.level for one in each) for each in (some, [some[i] for i in drawn]))
+    assert all(abs(part[level] - 200 * count / len(some)) < 1 for level, count in whole.items())
+
+
+def test_what_there_is_too_little_of_is_taken_whole() -> None:
+    some = [*PUBLISHED[:3], *(one for one in PUBLISHED if one.level == 4)]
+    assert makeup(some[i] for i in Sample(per_level=10).draw(some)).levels == {1: 3, 4: 10}
+    assert makeup(some[i] for i in Sample(limit=20).draw(some)).levels == {1: 3, 4: 17}
+    assert makeup(some[i] for i in Sample(limit=5, per_level=10).draw(some)).levels in (
+        {1: 2, 4: 3},
+        {1: 3, 4: 2},
+    )
+    with pytest.raises(InputError, match="limit 0"):
+        Sample(per_level=0)
+
+
+def test_only_the_files_drawn_are_read_unless_names_mislead(task: Task, tmp_path: Path) -> None:
+    for number in range(12):
+        write_file(replace(task, id=f"task-bring_me-3-{number}-2"), tmp_path)
+    drawn = draw_tasks(tmp_path, Sample(limit=3))
+    assert (len(drawn), drawn.population) == (3, 12)
+    assert "a sample of 12 episodes (3 in all" in sampled(drawn.to_json())
+    assert draw_tasks(tmp_path).to_json() == {}
+    others = set(tmp_path.glob("*.json")) - {tmp_path / f"{one.id}.json" for one in drawn}
+    spoilt = others.pop()
+    text = spoilt.read_text()
+    spoilt.write_text("{")
+    assert draw_tasks(tmp_path, Sample(limit=3)).tasks == drawn.tasks
+    spoilt.write_text(text)
+    # Names of level 3 in front of files of level 2.
+    for path in tmp_path.glob("*.json"):
+        path.rename(path.with_name(path.name.replace("-2.json", "-3.json")))
+    drawn = draw_tasks(tmp_path, Sample(limit=4))
+    assert [one.level for one in drawn] == [2] * 4

@@ -1,0 +1,188 @@
+"""Links that are signed, places that stay with a browser, withdrawals that can be taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlparse
+
+import pytest
+from typer.testing import CliRunner
+
+import app  # noqa: F401  (it says which benchmarks hold studies)
+from logs import LogReader, LogWriter, export_log, load_key
+from simulator.errors import ConflictError
+from simulator.studies import Study, StudyDesk
+from simulator.studies.command import study_app
+from simulator.studies.people import LINK_KEY, link_key
+from simulator.studies.withdrawal import erase_due
+
+ANNA, BEN = {"PROLIFIC_PID": "anna"}, {"PROLIFIC_PID": "ben"}
+
+
+def study(**changes: Any) -> Study:
+    plain = {
+        "id": "pattern",
+        "title": "Finding the pattern",
+        "benchmark": "ambibench",
+        "seat": "participant",
+        "participants": 8,
+        "completion_codes": {"complete": "C1", "returned": "C3"},
+        "conditions": ["subject"],
+    }
+    return Study.model_validate(plain | changes)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def desk(path: Path) -> Any:
+    opened = []
+
+    def make(clock: Any = None, **changes: Any) -> StudyDesk:
+        writer, reader = LogWriter(path, durable=False, group_seconds=0.001), LogReader(path)
+        opened.append((writer, reader))
+        clocked = {} if clock is None else {"clock": clock}
+        return StudyDesk(writer, reader, study(**changes), **clocked)
+
+    yield make
+    for writer, reader in opened:
+        reader.close()
+        writer.close()
+
+
+async def test_knowing_an_id_opens_nobodys_place(desk: Any) -> None:
+    here = desk()
+    first = await here.admit(ANNA, browser="browser-of-anna-0")
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
+    stranger = await here.admit(ANNA, browser="browser-of-eve-00")
+    assert (stranger.code, stranger.place) == ("other_browser", None)
+    assert (await here.admit(BEN, browser="browser-of-anna-0")).code == "admitted"
+    # Until a researcher lets them, once.
+    await here.released(first.participant)
+    assert (await here.admit(ANNA, browser="telephone-of-anna")).code == "resumed"
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "other_browser"
+    await here.released(first.participant)
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
+
+
+async def test_a_place_of_an_older_log_goes_to_the_browser_that_comes_first(desk: Any) -> None:
+    here = desk()
+    await here.admit(ANNA)
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
+    assert (await here.admit(ANNA, browser="browser-of-eve-00")).code == "other_browser"
+
+
+async def test_a_signed_study_lets_in_whom_a_link_of_its_own_brings(desk: Any, path: Path) -> None:
+    here = desk(signed_links=True)
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "unsigned"
+    key = load_key(path)
+    platform = {LINK_KEY: link_key(here.study, key)}
+    other = {LINK_KEY: link_key(study(id="another", signed_links=True), key)}
+    bens = {LINK_KEY: link_key(here.study, key, "ben")}
+    for wrong in (other, bens, {LINK_KEY: ""}, {LINK_KEY: platform[LINK_KEY][:-1]}):
+        assert (await here.admit(ANNA | wrong, browser="browser-of-anna-0")).code == "unsigned"
+    assert (await here.admit("a-browser-without-an-id", browser="x" * 16)).code == "unsigned"
+    assert (await here.admit(ANNA | platform, browser="browser-of-anna-0")).code == "admitted"
+    assert (await here.admit(ANNA | platform, browser="browser-of-eve-00")).code == "other_browser"
+    # A link for one person proves who comes.
+    assert (await here.admit(BEN | bens, browser="browser-of-ben-00")).code == "admitted"
+    assert (await here.admit(BEN | bens, browser="telephone-of-ben-")).code == "resumed"
+
+
+async def test_links_are_printed(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(json.dumps(study(signed_links=True).to_json()))
+    arguments = ["links", str(file), "--log", str(path), "--site", "https://lab.example/"]
+    result = CliRunner().invoke(study_app, [*arguments, "--id", "anna & co"])
+    assert result.exit_code == 0, result.output
+    general, personal = result.output.split()
+    assert general.startswith("https://lab.example/ambibench/study/pattern?key=")
+    blanks = [f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+    assert general.endswith("&".join(blanks))
+    given = dict(parse_qsl(urlparse(personal).query))
+    assert given["PROLIFIC_PID"] == "anna & co"
+    assert given[LINK_KEY] == link_key(study(), load_key(path), "anna & co")
+
+
+async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Path, tmp_path: Path) -> None:
+    now = [datetime(2026, 3, 1, tzinfo=UTC)]
+    here = desk(clock=lambda: now[0])
+    anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
+    await here.started(anna)
+    assert (await here.withdrawn_later(anna)).code == "C3"
+    assert (await here.withdrawn_later(anna)).code == "C3"
+    assert here.progress().states["withdrawn"] == 1
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "already"
+    with LogReader(path) as reader:
+        assert reader.erased_participants() == {anna}
+        export_log(reader, tmp_path / "out", identities=True)
+    told = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert anna not in told
+    assert "Left out, since they have withdrawn: 1 participants." in told
+    assert erase_due(path, now=now[0] + timedelta(days=6)) == ()
+    (erasure,) = erase_due(path, now=now[0] + timedelta(days=7))
+    assert erasure.participant_id == anna
+    assert erase_due(path) == ()
+    with LogReader(path) as reader:
+        assert reader.identities() == []
+        assert reader.erased_participants() == {anna}
+    with pytest.raises(ConflictError, match="is erased already"):
+        await here.restored(anna)
+
+
+@pytest.mark.parametrize(("done", "state"), [(True, "completed"), (False, "returned")])
+async def test_a_withdrawal_can_be_taken_back(desk: Any, path: Path, done: bool, state: str) -> None:
+    here = desk()
+    anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
+    await here.started(anna)
+    if done:
+        await here.completed(anna)
+    with pytest.raises(ConflictError, match="has not withdrawn"):
+        await here.restored(anna)
+    await here.withdrawn_later(anna)
+    assert here.progress().states["withdrawn"] == 1
+    (place,) = await here.restored(anna)
+    assert place.state == state
+    assert erase_due(path) == ()
+    with LogReader(path) as reader:
+        assert reader.erased_participants() == frozenset()
+    # And again: the newest word holds.
+    await here.withdrawn_later(anna)
+    assert [one.participant_id for one in erase_due(path)] == [anna]
+
+
+async def test_a_study_may_erase_at_once(desk: Any, path: Path) -> None:
+    here = desk(erase_after_days=0)
+    anna = (await here.admit(ANNA)).participant
+    await here.withdrawn_later(anna)
+    with LogReader(path) as reader:
+        assert reader.identities() == []
+
+
+async def test_commands_for_people_who_write_to_the_researcher(desk: Any, path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(json.dumps(study().to_json()))
+    here = desk()
+    anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
+
+    def run(name: str, *people: str) -> str:
+        result = CliRunner().invoke(study_app, [name, str(file), *people, "--log", str(path)])
+        return result.output if result.exit_code == 0 else f"failed: {result.exception}"
+
+    async def askback(*words: str) -> str:
+        return await asyncio.to_thread(run, *words)
+
+    assert "may go on in the browser that comes next" in await askback("release", "anna")
+    assert "nobody in" in await askback("release", "zoe")
+    await here.withdrawn_later(anna)
+    assert "is back: returned" in await askback("restore", anna)
+    assert "Nobody who has withdrawn" in await askback("erase")
+    await here.withdrawn_later(anna)
+    assert f"{anna} is erased." in await askback("erase")

@@ -1,0 +1,66 @@
+"""Samples are seeded, without replacement, unbiased, and in the proportions of what they are drawn from."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from simulator.sampling import balanced, equal_shares, stratified
+
+# 3 levels; in each 70 % of one kind, 25 % of another, 5 % of a third; of each kind ten templates.
+ITEMS = [
+    (level, kind, template)
+    for level, size in ((1, 10), (2, 4), (3, 1))
+    for kind, share in (("a", 14), ("b", 5), ("c", 1))
+    for template in range(10)
+    for _ in range(size * share)
+]
+
+
+def _strata(item: tuple[int, str, int]) -> tuple[object, ...]:
+    return item
+
+
+def test_each_stratum_is_met_to_within_one() -> None:
+    for seed in range(30):
+        for count in (20, 37, 200):
+            sample = stratified(ITEMS, count, _strata, seed)
+            assert len(sample) == count
+            for depth in (1, 2):
+                found = Counter(item[:depth] for item in sample)
+                for stratum, size in Counter(item[:depth] for item in ITEMS).items():
+                    # A stratum's block of places may begin and end anywhere between two picks.
+                    assert abs(found[stratum] - size * count / len(ITEMS)) < 1, (seed, count, stratum)
+
+
+def test_every_item_is_equally_likely_and_seeds_decide() -> None:
+    pool = list(range(40))
+    drawn = Counter(
+        one for seed in range(2000) for one in stratified(pool, 7, lambda i: (i % 3, i % 2), seed)
+    )
+    # 7/40 of 2000 is 350, its standard deviation 17.
+    assert all(270 < drawn[one] < 430 for one in pool)
+    strata = lambda i: (i % 3,)  # noqa: E731
+    assert stratified(pool, 7, strata, 5) == stratified(pool, 7, strata, 5)
+    assert len({stratified(pool, 7, strata, seed) for seed in range(20)}) > 15
+    assert stratified(pool, 40, strata, 5) == stratified(pool, 99, strata, 5) == tuple(pool)
+    assert stratified(pool, 0, strata, 5) == stratified([], 3, strata, 5) == ()
+
+
+def test_groups_get_equal_shares() -> None:
+    for seed in range(20):
+        sample = balanced(ITEMS, 100, lambda item: item[0], lambda item: item[1:], seed)
+        levels = Counter(item[0] for item in sample)
+        assert len(sample) == 100
+        assert sorted(levels.values()) == [33, 33, 34]
+        for level in (1, 2, 3):
+            kinds = Counter(item[1] for item in sample if item[0] == level)
+            assert abs(kinds["a"] - 0.7 * levels[level]) < 1, (seed, kinds)
+        assert list(sample) == sorted(sample, key=ITEMS.index)
+
+
+def test_what_a_small_group_lacks_goes_to_the_others() -> None:
+    assert equal_shares({"x": 2, "y": 50, "z": 50}, 22, 0) == {"x": 2, "y": 10, "z": 10}
+    assert equal_shares({"x": 2, "y": 3}, 99, 0) == {"x": 2, "y": 3}
+    assert equal_shares({}, 3, 0) == {}
+    # Which groups get the odd ones is drawn.
+    assert len({tuple(equal_shares({"x": 5, "y": 5, "z": 5}, 4, seed).items()) for seed in range(30)}) == 3

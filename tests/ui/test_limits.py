@@ -1,0 +1,189 @@
+"""What one client may take of the server, and by which names it may be asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+from fastapi.testclient import TestClient
+from over_http import Browser
+
+from simulator.errors import InputError
+from ui import i18n, limits
+from ui.hosts import Access
+from ui.limits import GRADIO_SESSIONS, MAX_BODY, Bodies, PatientProtocol, Starts, client_group
+
+ROUTE = "/gradio_api/component_server/"
+
+
+def page_call(browser: Browser, **changes: object) -> dict[str, object]:
+    call = {"session_hash": "s", "component_id": browser.component, "fn_name": "call_page", "data": {}}
+    return call | changes
+
+
+def test_languages_that_a_browser_makes_up_are_read_and_kept_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Browser(client)
+    browser.call("page", language="en")
+    reads: list[object] = []
+    whole = i18n.yaml.safe_load
+    monkeypatch.setattr(i18n.yaml, "safe_load", lambda text: reads.append(text) or whole(text))
+    for number in range(50):
+        browser.call("page", language=f"x{number}")
+        client.get("/", params={"lang": f"y{number}"}, headers={"Accept": "text/html"})
+    assert not reads
+
+
+def test_a_body_has_a_limit_whether_or_not_its_length_is_told(client: TestClient) -> None:
+    browser = Browser(client)
+    large = "x" * MAX_BODY
+    told = client.post(ROUTE, json=page_call(browser, data={"path": large}))
+    assert told.status_code == 413
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(MAX_BODY // 1024 + 1):
+            yield b"x" * 1024
+
+    assert client.post(ROUTE, content=parts()).status_code == 413
+    assert client.post("/research/login", content=parts()).status_code == 413
+    assert client.post(ROUTE, json=page_call(browser, data={"path": "x" * 1000})).status_code == 200
+
+
+async def test_a_body_that_does_not_come_is_waited_for_no_longer() -> None:
+    sent: list[dict[str, object]] = []
+
+    async def never() -> dict[str, object]:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    async def reached(*_: object) -> None:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    await Bodies(reached, seconds=0.01)(scope, never, send)
+    assert sent[0]["status"] == 408
+
+
+def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClient) -> None:
+    browser = Browser(client)
+    for number in range(GRADIO_SESSIONS + 20):
+        assert client.post(ROUTE, json=page_call(browser, session_hash=f"s{number}")).status_code == 200
+    mounted = [route for route in client.app.routes if hasattr(getattr(route, "app", None), "state_holder")]
+    assert mounted
+    for route in mounted:
+        assert len(route.app.state_holder.session_data) <= GRADIO_SESSIONS
+
+
+def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
+    browser = Browser(client)
+    wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    answers = [browser.call("start", **wanted) for _ in range(70)]
+    begun = ["go" in answer for answer in answers]
+    assert begun[:60] == [True] * 60
+    assert begun[65:] == [False] * 5
+    assert "Please try again in" in answers[-1]["problem"]
+    assert "请在" in browser.call("start", **wanted, language="zh")["problem"]
+    assert "html" in browser.call("page", path="/")
+
+
+def test_buckets_fill_again_and_are_each_clients_own() -> None:
+    clock = [0.0]
+    starts = Starts(per_minute=60, burst=3, clock=lambda: clock[0])
+    assert [starts.wait("192.0.2.1") for _ in range(4)] == [0, 0, 0, 1]
+    assert starts.wait("192.0.2.2") == 0
+    clock[0] += 1
+    assert starts.wait("192.0.2.1") == 0
+    assert starts.wait("192.0.2.1") == 1
+    # Whoever comes from many addresses is still one participant.
+    assert [bool(starts.wait(f"192.0.2.{number}", "ann")) for number in range(10, 13)] == [False, True, True]
+    assert Starts(per_minute=0, burst=0).wait("192.0.2.1") == 0
+
+
+def test_what_counts_as_one_client() -> None:
+    assert client_group("2001:db8::1") == client_group("2001:db8::ffff:2") == "2001:db8::/64"
+    assert client_group("::ffff:192.0.2.7") == client_group("192.0.2.7") == "192.0.2.7"
+    assert client_group("testclient") == "testclient"
+
+
+def test_a_half_sent_request_is_not_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.3)
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await asyncio.sleep(0.6)  # longer than a head may take: being answered is no waiting
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    config = uvicorn.Config(app, port=0, http=PatientProtocol, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        for begun in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
+            with socket.create_connection(listening.getsockname(), timeout=20) as half:
+                half.sendall(begun)
+                assert half.recv(100) == b""
+        with socket.create_connection(listening.getsockname(), timeout=20) as whole:
+            whole.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"ok"):
+                answer += whole.recv(1000)
+            # The next one on the same connection may not stop in the middle either.
+            whole.sendall(b"GET / HT")
+            assert whole.recv(100) == b""
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("access", "allowed", "refused"),
+    [
+        (
+            Access(),
+            ["127.0.0.1:7860", "localhost", "LOCALHOST.:80", "[::1]:7860", "127.8.9.1"],
+            ["evil.example", "127.0.0.1.evil.example", "192.0.2.7", "", "localhost.evil.example"],
+        ),
+        (
+            Access.checked("0.0.0.0", ["Study.Example."], []),
+            ["study.example:443", "192.0.2.7:7860", "[2001:db8::1]"],
+            ["evil.example", "notstudy.example"],
+        ),
+        (Access.checked("lab-pc", [], []), ["lab-pc:7860"], ["lab-pc.evil.example"]),
+    ],
+)
+def test_the_names_that_the_server_answers_to(access: Access, allowed: list[str], refused: list[str]) -> None:
+    assert [host for host in allowed if not access.allows(host)] == []
+    assert [host for host in refused if access.allows(host)] == []
+
+
+def test_a_proxy_is_an_address_or_a_network() -> None:
+    with pytest.raises(InputError, match="--proxy nginx: not an IP address"):
+        Access.checked("127.0.0.1", [], ["nginx"])
+    access = Access.checked("127.0.0.1", [], ["10.0.0.0/24"])
+    assert access.trusts("10.0.0.7")
+    assert not access.trusts("10.0.1.7")
+    assert not access.trusts("")
+
+
+def test_a_name_that_was_made_to_lead_here_begins_nothing(client: TestClient) -> None:
+    browser = Browser(client)
+    rebound = {"Host": "evil.example:7860", "Origin": "http://evil.example:7860"}
+    wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    for headers in (rebound, rebound | {"X-Forwarded-Host": "127.0.0.1:7860"}):
+        answer = client.post(
+            ROUTE, json=page_call(browser, fn_name="call_start", data=wanted), headers=headers
+        )
+        assert answer.status_code == 421
+        assert "--host-name" in answer.text
+        assert client.get("/", headers=headers).status_code == 421
+    assert client.get("/health", headers=rebound).status_code == 200

@@ -1,0 +1,185 @@
+"""How much of the server one client may take: bodies, time, sessions, beginnings.
+
+The players' pages send a few hundred bytes a call and begin an episode now and then; whoever sends more,
+slower or oftener than any page does is refused before it costs memory or a row of the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+MAX_BODY: Final = 256 * 1024
+"""Bytes of a request's body: the longest form of a page takes some 60 KB."""
+BODY_SECONDS: Final = 20.0
+"""Seconds in which a body must have come."""
+HEAD_SECONDS: Final = 20.0
+"""Seconds in which the head of a request must have come, counted from the connection or the last answer."""
+GRADIO_SESSIONS: Final = 64
+"""Sessions that Gradio keeps. Nothing of ours is in them, and the browser names them as it likes."""
+STARTS_PER_MINUTE: Final = 60
+_BURST: Final = 60
+_KEPT_CLIENTS: Final = 10_000
+
+
+def client_group(address: str) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 network that an IPv6 host picks from."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
+    return str(parsed)
+
+
+class Starts:
+    """How often clients, and the participants among them, may begin something; the clock is the caller's.
+
+    Each has a bucket that fills again at a steady rate.
+
+    Args:
+        per_minute: beginnings per minute that a client may keep up; 0 for no limit. A participant may keep
+            up a sixth of it.
+        burst: beginnings of a client that may come at once, as when a class opens its links.
+    """
+
+    def __init__(
+        self,
+        per_minute: int = STARTS_PER_MINUTE,
+        burst: int = _BURST,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate = per_minute / 60
+        self._burst = burst
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str, participant: str = "") -> float:
+        """Count one beginning.
+
+        Args:
+            client: address that it comes from.
+            participant: whom it is for, if anybody says so.
+
+        Returns:
+            0 if it may be, else the seconds until it may.
+        """
+        if self._rate <= 0:
+            return 0.0
+        wait = self._take(f"client {client_group(client)}", self._rate, self._burst)
+        if participant and not wait:
+            wait = self._take(f"participant {participant}", self._rate / 6, self._burst / 3)
+        return wait
+
+    def _take(self, key: str, rate: float, burst: float) -> float:
+        now = self._clock()
+        left, since = self._left.pop(key, (burst, now))
+        left = min(burst, left + (now - since) * rate)
+        wait = 0.0 if left >= 1 else (1 - left) / rate
+        self._left[key] = (left if wait else left - 1, now)
+        while len(self._left) > _KEPT_CLIENTS:
+            self._left.popitem(last=False)
+        return wait
+
+
+class Bodies:
+    """Refuses bodies that are too large (413) or too slow (408), before anything reads them."""
+
+    def __init__(self, app: ASGIApp, *, most: int = MAX_BODY, seconds: float = BODY_SECONDS) -> None:
+        self.app = app
+        self.most = most
+        self.seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body and pass on, or answer 408 or 413."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self.app(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdecimal() and int(length) > self.most:
+            await self._refuse(413, "the request is too large", scope, receive, send)
+            return
+        try:
+            body = await asyncio.wait_for(self._read(receive), self.seconds)
+        except TimeoutError:
+            await self._refuse(408, "the request took too long", scope, receive, send)
+            return
+        if body is None:
+            await self._refuse(413, "the request is too large", scope, receive, send)
+            return
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self.app(scope, replay, send)
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """Return the whole body; None if it is too large."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > self.most:
+                return None
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    async def _refuse(self, status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+        # What has not been read must not be taken for the next request.
+        answer = PlainTextResponse(reason, status_code=status, headers={"Connection": "close"})
+        await answer(scope, receive, send)
+
+
+class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Uvicorn's HTTP protocol, which closes connections whose request does not come to its head's end.
+
+    Uvicorn itself waits for ever for the rest of a head.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Take data; wait no longer once a request is being answered."""
+        super().data_received(data)
+        if self._answering():
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if not self._answering() and not self.transport.is_closing():
+            self.transport.close()
