@@ -78,14 +78,14 @@ def report_json(report: Report) -> dict[str, Any]:
 def _table(title: str, rows: Sequence[Row], digits: tuple[int, int, int]) -> Table:
     table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
     table.add_column("", no_wrap=True, overflow="ellipsis")
-    for heading in ("n", "S", "D", "L", "to judge", "aborted"):
+    broken = any(row.aborted for row in rows)
+    for heading in ("n", "S", "D", "L", "to judge", *(["aborted"] if broken else [])):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         intervals = zip((row.success, row.aqd, row.aql), digits, strict=True)
         cells = (_cell(interval, places) for interval, places in intervals)
-        table.add_row(
-            row.label, str(row.success.n), *cells, str(row.needs_judge or ""), str(row.aborted or "")
-        )
+        counts = (row.needs_judge, *([row.aborted] if broken else []))
+        table.add_row(row.label, str(row.success.n), *cells, *(str(count or "") for count in counts))
     return table
 
 
