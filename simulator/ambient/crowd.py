@@ -20,6 +20,7 @@ agreement            share of rows where every reading has a yes of more than ha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
@@ -93,6 +94,8 @@ class CrowdMeasures:
         left_out: of them, those without any vote or reading; no measure counts them.
         readings: of the other rows.
         three_readings: rows with three of them and no distractor, which distractor_plausible leaves out.
+        two_way_ties: readings on whose label the votes are split evenly between two labels.
+        three_way_ties: likewise, between all three.
         repeated_distractors: rows whose distractor is the ambiguous sentence or one of the readings shown;
             distractor_plausible counts them, distractor_plausible_told_apart does not.
         workers: votes on a row -> rows.
@@ -108,6 +111,8 @@ class CrowdMeasures:
     left_out: int
     readings: int
     three_readings: int
+    two_way_ties: int
+    three_way_ties: int
     repeated_distractors: int
     workers: Mapping[int, int]
     raters_original: int | None
@@ -116,6 +121,7 @@ class CrowdMeasures:
     other_disambiguated: int
     kappa_original: Interval | None
     kappa_disambiguated: Interval | None
+    kappa_with_distractor: Interval | None
     alpha_original: Interval | None
     alpha_disambiguated: Interval | None
     true_plausible: Interval | None
@@ -140,11 +146,17 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
     rows = [row for row, _ in pooled]
     original = _labelling([one.original for one in used], range(len(used)), len(used))
     readings = _labelling([used[row].relabelled[slot] for row, slot in pooled], rows, len(used))
+    every = [(row, slot) for row, one in enumerate(used) for slot in range(len(one.labels))]
+    shown = _labelling(
+        [used[row].relabelled[slot] for row, slot in every], [row for row, _ in every], len(used)
+    )
+    ties = Counter(_tied(used[row].relabelled[slot]) for row, slot in pooled)
     fooled = [row for row, one in enumerate(used) if len(one.true_slots) == 2 and one.distractor is not None]
     apart = [row for row in fooled if not repeats_a_reading(used[row])]
     measures = {
         "kappa_original": original.kappa,
         "kappa_disambiguated": readings.kappa,
+        "kappa_with_distractor": shown.kappa,
         "alpha_original": original.alpha,
         "alpha_disambiguated": readings.alpha,
         "true_plausible": mean_measure(
@@ -165,6 +177,8 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         left_out=len(records) - len(used),
         readings=len(pooled),
         repeated_distractors=len(fooled) - len(apart),
+        two_way_ties=ties[2],
+        three_way_ties=ties[3],
         three_readings=sum(len(one.true_slots) == 3 for one in used),
         workers=_histogram(used),
         raters_original=original.raters,
@@ -267,6 +281,12 @@ def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: in
         raters,
         sum(bool(one) for one in votes) - len(modal),
     )
+
+
+def _tied(votes: Sequence[Label]) -> int:
+    """How many labels have the most votes."""
+    counts = count_labels(votes)
+    return sum(count == max(counts.values()) for count in counts.values())
 
 
 def _share(votes: Sequence[bool]) -> float:

@@ -182,7 +182,7 @@ def _claimed(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Note
     return {"recall": found.recall, "precision": found.precision}, {
         "marked": found.n,
         "unmarked": found.unmarked,
-        "flagged": found.flagged,
+        "flagged of all": found.flagged_of_all,
     }
 
 

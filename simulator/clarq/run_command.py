@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -49,6 +49,8 @@ from simulator.runner.options import (
     WorkersOption,
 )
 from simulator.runner.telling import has_gone_wrong, say
+from simulator.sampling import balanced
+from trees import Task
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
@@ -65,7 +67,9 @@ def run_clarq(
     lang: Annotated[Lang, typer.Option(help="language of the items")] = "en",
     types: Annotated[str | None, typer.Option(help="task types, such as 1-10 or 3,7,12")] = None,
     split: Annotated[Split | None, typer.Option(help="test (types 1-26) or development (27-31)")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first so many items of a language")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="so many items, equally many of each language and task type")
+    ] = None,
     repeat: RepeatOption = 1,
     seed: SeedOption = 0,
     concurrency: ConcurrencyOption = 8,
@@ -111,10 +115,10 @@ def run_clarq(
         timeout=timeout,
     )
     items = tuple(
-        task
-        for language in languages
-        for task in load_items(data, language, types=wanted_types, split=split, limit=limit)
+        task for language in languages for task in load_items(data, language, types=wanted_types, split=split)
     )
+    if limit is not None:
+        items = limited(items, limit, seed)
     wanted = Wanted(
         room=ROOM,
         seats={SEEKER: seeker, PROVIDER: provider},
@@ -141,6 +145,11 @@ def run_clarq(
         print_report(console, told, reader.usage(run_id))
     if has_gone_wrong(told.statuses):
         raise typer.Exit(1)
+
+
+def limited(tasks: Sequence[Task], limit: int, seed: int) -> tuple[Task, ...]:
+    """Draw so many tasks: equally many of each language, and of each type in it."""
+    return balanced(tasks, limit, lambda task: task.language, lambda task: (task.type,), seed)
 
 
 def _needs(provider: str, judge: str | None) -> dict[str, Needs]:

@@ -112,8 +112,61 @@ def score_files(
         if kind in files:
             found.sections += make(files[kind], context, found)
     _score_nli(files, context, found)
-    found.sections = [_with_duplicates(one, files) for one in named_apart(found.sections)]
+    known = {one.id: one for one in context.examples}
+    found.sections = [
+        _with_ids(_with_duplicates(one, files), files, known) for one in named_apart(found.sections)
+    ]
     return found
+
+
+# Kinds of files with a row per item, or several; the items of one file can be compared with another's.
+_ITEMS: Final = ("crowd", "generation", "true_false", "continuation", "nli_predictions", "linguists")
+_ROW_PER_ID: Final = ("crowd", "generation", "nli_predictions", "linguists")
+
+
+def _with_ids(section: Section, files: Files, known: Mapping[str, Example]) -> Section:
+    """The section, with ids that come again, those of no example, and whether other files have the same."""
+    reads = {kind: files.get(kind, {}) for kind in _ITEMS}
+    mine = [(kind, Path(file)) for kind in _ITEMS for file in section.files if Path(file) in reads[kind]]
+    if len(mine) != 1:
+        return section
+    kind, file = mine[0]
+    rows = reads[kind][file].rows
+    ids = Counter(one.id for one in rows)
+    data: dict[str, Any] = {}
+    if kind in _ROW_PER_ID:
+        data["duplicate_ids"] = sum(count > 1 for count in ids.values())
+    if known:
+        data["foreign_ids"] = len({one.id for one in rows if _is_foreign(one, known)})
+    others = {
+        str(other): set(map(item_key, read.rows)) for other, read in reads[kind].items() if other != file
+    }
+    items = set(map(item_key, rows))
+    data["same_items"] = {other: theirs == items for other, theirs in others.items()}
+    said = [
+        *([f"{data['duplicate_ids']} ids come in several rows"] if data.get("duplicate_ids") else []),
+        *(
+            [f"{data['foreign_ids']} ids are of no example of the dataset, or of one with another text"]
+            if data.get("foreign_ids")
+            else []
+        ),
+        *(f"not the items of {other}" for other, same in data["same_items"].items() if not same),
+    ]
+    return replace(section, remarks=(*section.remarks, *said), data={**section.data, **data})
+
+
+def item_key(row: Any) -> tuple[object, ...]:
+    """What a row of a results file is about, whoever answered."""
+    names = ("id", "side", "disambiguation", "template")
+    return tuple(getattr(row, name, None) for name in names)
+
+
+def _is_foreign(row: Any, known: Mapping[str, Example]) -> bool:
+    example = known.get(row.id)
+    if example is None:
+        return True
+    told = (getattr(row, "premise", example.premise), getattr(row, "hypothesis", example.hypothesis))
+    return told != (example.premise, example.hypothesis)
 
 
 def _with_duplicates(section: Section, files: Files) -> Section:
@@ -245,7 +298,12 @@ def _categories(reads: _Reads, context: _Context, found: Scored) -> list[Section
 def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     return [
         linguists_section(
-            read.rows, context.finals, name=file.stem, file=str(file), left_out=left_out(read.faults)
+            read.rows,
+            context.finals,
+            name=file.stem,
+            file=str(file),
+            left_out=left_out(read.faults),
+            examples=context.by_id,
         )
         for file, read in reads.items()
     ]
@@ -309,6 +367,7 @@ def _continuation(reads: _Reads, context: _Context, found: Scored) -> list[Secti
             file=str(file),
             left_out=left_out(read.faults),
             examples=context.test,
+            every=context.examples,
         )
         for file, read in reads.items()
     ]
