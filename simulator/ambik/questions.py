@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from simulator.ambik.kitchen.categories import is_measure, thing
-from simulator.ambik.kitchen.words import stems
+from simulator.ambik.kitchen.words import stem, stems
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.topics import (
     ASKS_WHETHER,
@@ -39,6 +39,8 @@ Heard = Literal["", "open", "yes", "no"]
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
+_VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
+_BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
 
 
@@ -103,6 +105,8 @@ def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
         # There are three knives. Which one? — the sentence before says what is asked for.
         foreign |= before - topic.keys
     whether = bool(ASKS_WHETHER.match(sentence)) and not QUESTION_WORDS & set(tokens)
+    if "or" in tokens and content & frozenset(topic.told):
+        foreign = frozenset()
     if (
         foreign - (topic.others if whether else frozenset())
         or (set(tokens) & {"why", "who", "when", "whose"}) - topic.asked_by
@@ -123,7 +127,8 @@ def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
             return ""
         known = content & (topic.keys | topic.around)
         fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
-        return "open" if fits and known and not content & topic.names - topic.keys else ""
+        strange = content - known - topic.names
+        return "open" if fits and known and not strange and not content & topic.names - topic.keys else ""
     if "type of" in sentence or "kind of" in sentence or "sort of" in sentence:
         return "open" if "thing" in topic.facets and content & topic.names else ""
     return _hear_whether(topic, tokens, sentence, content)
@@ -159,12 +164,9 @@ def _hear_which(
     phrase = noun_phrase(tokens[place + 1 :])
     asked = {words.asked[one] for one in (*phrase, *tokens) if one in words.asked}
     nouns = frozenset(map(same_word, stems(" ".join(phrase)))) - words.empty - frozenset(words.asked)
-    if (
-        nouns <= topic.keys | topic.around
-        and not kitchen_words(nouns)
-        and not nouns & (topic.names | topic.measured)
-    ):
-        nouns = frozenset()
+    if nouns < frozenset(map(same_word, stems(" ".join(phrase)))) and not kitchen_words(nouns):
+        # What sweet thing: the noun says nothing.
+        nouns &= topic.names | topic.measured
     if asked:
         others = kitchen_words(content)
         fits = bool(asked & topic.attributes) and (not others or bool(others & (topic.names | topic.keys)))
@@ -172,10 +174,10 @@ def _hear_which(
     called = topic.names | frozenset(topic.told)
     if nouns:
         thing_like = topic.facets & {"thing", "place"} or nouns & topic.measured
-        heads = frozenset(map(same_word, stems(" ".join(phrase))[-1:]))
-        if not heads & nouns:
-            heads = nouns
-        return "open" if thing_like and heads & topic.names and not kitchen_words(nouns) - called else ""
+        every = [one for one in map(same_word, stems(" ".join(phrase))) if one in nouns]
+        head = ([one for one in every if kitchen_words({one})] or every)[-1]
+        strange = kitchen_words(nouns) - called - topic.keys - topic.around
+        return "open" if thing_like and head in topic.names and not strange else ""
     if tokens[place] == "which" or _generic_noun(tokens[place + 1 :]):
         if not topic.facets & {"thing"}:
             return ""
@@ -207,14 +209,17 @@ def _hear_what(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
             else ""
         )
     called = topic.names | frozenset(topic.told)
-    if kitchen_words(content) & topic.names and not content & frozenset(topic.told) and content - topic.keys:
+    verb = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence))
+    own = (content - verb) & topic.own
+    if own and not content & frozenset(topic.told) and content - topic.keys:
         return ""
-    if content & topic.names and not content & (topic.keys - topic.names):
+    if own and not content & (topic.keys - topic.names):
         return ""
     if _STRANDED.search(sentence) and topic.foods:
         return ""
     strange = content - called - topic.keys - topic.around
-    return "open" if len(strange) <= bool(_STRANDED.search(sentence) and content - strange) else ""
+    means = _STRANDED.search(sentence) or (_BY_WHAT.search(sentence) and topic.foods is False)
+    return "open" if len(strange) <= bool(means and content - strange) else ""
 
 
 def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]) -> Heard:
@@ -229,6 +234,9 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
         if not content:
             return "open" if "thing" in topic.facets else ""
         return "open" if content & called and "thing" in topic.facets else ""
+    predicate = content - topic.names - frozenset(topic.told)
+    if tokens[:1] in (["is"], ["are"]) and "manner" not in topic.facets and predicate - topic.strong:
+        return ""
     named = {word: topic.told[word] for word in content if word in topic.told}
     verbs = [one for one in tokens if one in words.wanting]
     asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(verbs))
