@@ -11,7 +11,7 @@ Questions are heard in English and, by a table of words, in Chinese (``tables/qu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from simulator.ambik.kitchen.categories import is_measure, thing
@@ -41,6 +41,9 @@ _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
 _BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
+_QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
+_OR: Final = re.compile(r",|\bor\b")
+_GOING_ON: Final = re.compile(r"^\W*what(?:'s| is| are) \w+ing\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
 
 
@@ -190,6 +193,8 @@ def _hear_which(
         )
     if words.generic.search(sentence):
         return "open" if not content or content & called else ""
+    if _GOING_ON.search(sentence):
+        return ""
     if words.doing.search(sentence):
         return "open" if "manner" in topic.facets and len(content & topic.keys) > 0 else ""
     if "about" in tokens[place + 1 : place + 2]:
@@ -228,35 +233,56 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     if words.generic.search(sentence) and ("?" in sentence or "please" in tokens) and not content:
         return "open"
     called = topic.names | frozenset(topic.told)
-    known = called | topic.keys | topic.around | frozenset(words.values["material"] | words.values["colour"])
-    known |= words.values["size"]
-    if words.preference.search(sentence) and not content - called - topic.keys - topic.around:
-        if not content:
-            return "open" if "thing" in topic.facets else ""
-        return "open" if content & called and "thing" in topic.facets else ""
-    predicate = content - topic.names - frozenset(topic.told)
-    if tokens[:1] in (["is"], ["are"]) and "manner" not in topic.facets and predicate - topic.strong:
+    known = called | topic.keys | topic.around | frozenset().union(*words.values.values())
+    if words.preference.search(sentence) and content <= called | topic.keys | topic.around:
+        return "open" if "thing" in topic.facets and (not content or content & called) else ""
+    named = {word: wanted for word, wanted in topic.told.items() if word in content}
+    named |= {name: wanted for name, wanted in topic.full.items() if name in sentence}
+    if "or" in tokens and any(_tells_apart(word, sentence) for word in named):
+        return "open"
+    if "measure" in topic.facets and content & topic.strong and content <= known:
+        return "open"
+    done = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence)) - words.empty
+    strange = content - known - frozenset(word for name in named for word in content_of(name))
+    if _is_means(sentence, named):
+        strange -= done
+    elif "manner" not in topic.facets and done - topic.step:
+        # Should I wash the bowl? It is another thing to do.
         return ""
-    named = {word: topic.told[word] for word in content if word in topic.told}
-    verbs = [one for one in tokens if one in words.wanting]
-    asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(verbs))
-    if named and content <= known and (asks or len(content) <= 2):
-        if "or" in tokens or "thing" not in topic.facets:
+    state = tokens[:1] in (["is"], ["are"])
+    if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
+        return ""
+    asks = "?" in sentence and (
+        not ASKS_WHETHER.match(sentence) or any(one in words.wanting for one in tokens)
+    )
+    if named and not strange and (asks or len(content) <= 2):
+        if "thing" not in topic.facets:
             return "open"
         return "yes" if all(named.values()) else "no"
-    if (
-        content & topic.others
-        and not content & topic.names
-        and asks
-        and len(content - known - topic.others) == 0
-    ):
+    if content & topic.others and not content & topic.names and asks and not strange - topic.others:
         return "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
-    if "thing" in topic.facets and content & topic.names and content <= known and asks:
-        apart = content - topic.names - topic.keys - topic.around
-        return "no" if apart else "open"
+    if "thing" in topic.facets and content & topic.names and not strange and asks:
+        return "no" if content - topic.names - topic.keys - topic.around else "open"
     return ""
+
+
+def _tells_apart(word: str, sentence: str) -> bool:
+    """Whether a word is in one alternative and not in all: in which of them, nobody asks."""
+    parts = _QUOTED.findall(sentence) or _OR.split(sentence)
+    held = [word in part or word in content_of(part) for part in parts]
+    return any(held) and not all(held)
+
+
+def _is_means(sentence: str, named: Iterable[str]) -> bool:
+    """Whether an alternative stands behind a preposition: shall I stir it with the fork?"""
+    return any(
+        re.search(
+            rf"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?{re.escape(one)}", sentence
+        )
+        for one in named
+    )
 
 
 def _generic_noun(tokens: Sequence[str]) -> bool:

@@ -87,6 +87,8 @@ class Topic:
         names: words by which the open thing is called: its own, its categories', the open word of the step.
         own: of these, its own name and that of its nearest kind.
         told: words that tell what may be meant apart, and whether they are of what is meant.
+        full: names of what may be meant, likewise.
+        step: words of the ambiguous step.
         attributes: by which what may be meant differs.
         others: words for things of the scene that could do what the open thing does.
         keys: words of the data's question, its answer, the intent, and of where the plans part.
@@ -102,6 +104,8 @@ class Topic:
     names: frozenset[str]
     own: frozenset[str]
     told: Mapping[str, bool]
+    full: Mapping[str, bool]
+    step: frozenset[str]
     attributes: frozenset[str]
     others: frozenset[str]
     keys: frozenset[str]
@@ -167,6 +171,9 @@ def topic_of(pair: Pair) -> Topic:
     wanted = {one.name for one in target}
     told = {word: False for words_of in alternatives.values() for word in words_of - shared}
     told |= {word: True for name in wanted for word in alternatives[name] - shared}
+    # What the open step says itself tells nothing apart: the espresso of the espresso cup.
+    apart = {word: meant_ for word, meant_ in told.items() if word not in content_of(step)}
+    told = apart if any(apart.values()) else told
     positive = " ".join(told)
     told |= {word: False for word in _unwanted(pair) if word not in positive.split()}
     # Others are called as the open thing is if they are of its kind: which Emmental, where Gouda is meant.
@@ -187,8 +194,12 @@ def topic_of(pair: Pair) -> Topic:
             for word in (one.stems[-1], one.head, *stems(one.category.replace("_", " ")))
         ),
         told=told if target else {},
+        full={one.name.lower(): one.name in wanted for one in (*target, *group)} if target else {},
+        step=content_of(step),
         attributes=_attributes(target, question),
-        others=frozenset(same_word(one.head) for one in things if target and _alike(one, target[0])),
+        others=frozenset(
+            same_word(word) for one in things if target and _alike(one, target[0]) for word in one.stems
+        ),
         keys=keys,
         strong=frozenset(
             one for one in keys - frozenset(map(same_word, scene)) if one not in content_of(step)
