@@ -11,11 +11,11 @@ Questions are heard in English and, by a table of words, in Chinese (``tables/qu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from simulator.ambik.kitchen.categories import is_measure, thing
-from simulator.ambik.kitchen.words import stems
+from simulator.ambik.kitchen.words import stem, stems
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.topics import (
     ASKS_WHETHER,
@@ -39,6 +39,11 @@ Heard = Literal["", "open", "yes", "no"]
 
 _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
+_VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
+_BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
+_QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
+_OR: Final = re.compile(r",|\bor\b")
+_GOING_ON: Final = re.compile(r"^\W*what(?:'s| is| are) \w+ing\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
 
 
@@ -103,6 +108,8 @@ def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
         # There are three knives. Which one? — the sentence before says what is asked for.
         foreign |= before - topic.keys
     whether = bool(ASKS_WHETHER.match(sentence)) and not QUESTION_WORDS & set(tokens)
+    if "or" in tokens and content & frozenset(topic.told):
+        foreign = frozenset()
     if (
         foreign - (topic.others if whether else frozenset())
         or (set(tokens) & {"why", "who", "when", "whose"}) - topic.asked_by
@@ -123,7 +130,8 @@ def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
             return ""
         known = content & (topic.keys | topic.around)
         fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
-        return "open" if fits and known and not content & topic.names - topic.keys else ""
+        strange = content - known - topic.names
+        return "open" if fits and known and not strange and not content & topic.names - topic.keys else ""
     if "type of" in sentence or "kind of" in sentence or "sort of" in sentence:
         return "open" if "thing" in topic.facets and content & topic.names else ""
     return _hear_whether(topic, tokens, sentence, content)
@@ -159,12 +167,9 @@ def _hear_which(
     phrase = noun_phrase(tokens[place + 1 :])
     asked = {words.asked[one] for one in (*phrase, *tokens) if one in words.asked}
     nouns = frozenset(map(same_word, stems(" ".join(phrase)))) - words.empty - frozenset(words.asked)
-    if (
-        nouns <= topic.keys | topic.around
-        and not kitchen_words(nouns)
-        and not nouns & (topic.names | topic.measured)
-    ):
-        nouns = frozenset()
+    if nouns < frozenset(map(same_word, stems(" ".join(phrase)))) and not kitchen_words(nouns):
+        # What sweet thing: the noun says nothing.
+        nouns &= topic.names | topic.measured
     if asked:
         others = kitchen_words(content)
         fits = bool(asked & topic.attributes) and (not others or bool(others & (topic.names | topic.keys)))
@@ -172,10 +177,10 @@ def _hear_which(
     called = topic.names | frozenset(topic.told)
     if nouns:
         thing_like = topic.facets & {"thing", "place"} or nouns & topic.measured
-        heads = frozenset(map(same_word, stems(" ".join(phrase))[-1:]))
-        if not heads & nouns:
-            heads = nouns
-        return "open" if thing_like and heads & topic.names and not kitchen_words(nouns) - called else ""
+        every = [one for one in map(same_word, stems(" ".join(phrase))) if one in nouns]
+        head = ([one for one in every if kitchen_words({one})] or every)[-1]
+        strange = kitchen_words(nouns) - called - topic.keys - topic.around
+        return "open" if thing_like and head in topic.names and not strange else ""
     if tokens[place] == "which" or _generic_noun(tokens[place + 1 :]):
         if not topic.facets & {"thing"}:
             return ""
@@ -188,6 +193,8 @@ def _hear_which(
         )
     if words.generic.search(sentence):
         return "open" if not content or content & called else ""
+    if _GOING_ON.search(sentence):
+        return ""
     if words.doing.search(sentence):
         return "open" if "manner" in topic.facets and len(content & topic.keys) > 0 else ""
     if "about" in tokens[place + 1 : place + 2]:
@@ -207,14 +214,17 @@ def _hear_what(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
             else ""
         )
     called = topic.names | frozenset(topic.told)
-    if kitchen_words(content) & topic.names and not content & frozenset(topic.told) and content - topic.keys:
+    verb = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence))
+    own = (content - verb) & topic.own
+    if own and not content & frozenset(topic.told) and content - topic.keys:
         return ""
-    if content & topic.names and not content & (topic.keys - topic.names):
+    if own and not content & (topic.keys - topic.names):
         return ""
     if _STRANDED.search(sentence) and topic.foods:
         return ""
     strange = content - called - topic.keys - topic.around
-    return "open" if len(strange) <= bool(_STRANDED.search(sentence) and content - strange) else ""
+    means = _STRANDED.search(sentence) or (_BY_WHAT.search(sentence) and topic.foods is False)
+    return "open" if len(strange) <= bool(means and content - strange) else ""
 
 
 def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]) -> Heard:
@@ -223,32 +233,56 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     if words.generic.search(sentence) and ("?" in sentence or "please" in tokens) and not content:
         return "open"
     called = topic.names | frozenset(topic.told)
-    known = called | topic.keys | topic.around | frozenset(words.values["material"] | words.values["colour"])
-    known |= words.values["size"]
-    if words.preference.search(sentence) and not content - called - topic.keys - topic.around:
-        if not content:
-            return "open" if "thing" in topic.facets else ""
-        return "open" if content & called and "thing" in topic.facets else ""
-    named = {word: topic.told[word] for word in content if word in topic.told}
-    verbs = [one for one in tokens if one in words.wanting]
-    asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(verbs))
-    if named and content <= known and (asks or len(content) <= 2):
-        if "or" in tokens or "thing" not in topic.facets:
+    known = called | topic.keys | topic.around | frozenset().union(*words.values.values())
+    if words.preference.search(sentence) and content <= called | topic.keys | topic.around:
+        return "open" if "thing" in topic.facets and (not content or content & called) else ""
+    named = {word: wanted for word, wanted in topic.told.items() if word in content}
+    named |= {name: wanted for name, wanted in topic.full.items() if name in sentence}
+    if "or" in tokens and any(_tells_apart(word, sentence) for word in named):
+        return "open"
+    if "measure" in topic.facets and content & topic.strong and content <= known:
+        return "open"
+    done = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence)) - words.empty
+    strange = content - known - frozenset(word for name in named for word in content_of(name))
+    if _is_means(sentence, named):
+        strange -= done
+    elif "manner" not in topic.facets and done - topic.step:
+        # Should I wash the bowl? It is another thing to do.
+        return ""
+    state = tokens[:1] in (["is"], ["are"])
+    if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
+        return ""
+    asks = "?" in sentence and (
+        not ASKS_WHETHER.match(sentence) or any(one in words.wanting for one in tokens)
+    )
+    if named and not strange and (asks or len(content) <= 2):
+        if "thing" not in topic.facets:
             return "open"
         return "yes" if all(named.values()) else "no"
-    if (
-        content & topic.others
-        and not content & topic.names
-        and asks
-        and len(content - known - topic.others) == 0
-    ):
+    if content & topic.others and not content & topic.names and asks and not strange - topic.others:
         return "no"
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
-    if "thing" in topic.facets and content & topic.names and content <= known and asks:
-        apart = content - topic.names - topic.keys - topic.around
-        return "no" if apart else "open"
+    if "thing" in topic.facets and content & topic.names and not strange and asks:
+        return "no" if content - topic.names - topic.keys - topic.around else "open"
     return ""
+
+
+def _tells_apart(word: str, sentence: str) -> bool:
+    """Whether a word is in one alternative and not in all: in which of them, nobody asks."""
+    parts = _QUOTED.findall(sentence) or _OR.split(sentence)
+    held = [word in part or word in content_of(part) for part in parts]
+    return any(held) and not all(held)
+
+
+def _is_means(sentence: str, named: Iterable[str]) -> bool:
+    """Whether an alternative stands behind a preposition: shall I stir it with the fork?"""
+    return any(
+        re.search(
+            rf"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?{re.escape(one)}", sentence
+        )
+        for one in named
+    )
 
 
 def _generic_noun(tokens: Sequence[str]) -> bool:

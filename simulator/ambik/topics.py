@@ -30,7 +30,6 @@ ASKS_WHETHER: Final = re.compile(
     r"^\W*(and |so |or |then )?(is|are|do|does|did|can|could|may|should|shall|must|would|will|am)\b",
     re.IGNORECASE,
 )
-_CONTAINING: Final = ("container", "appliance", "place", "cookware", "bakeware", "dishes", "kitchenware")
 _WITHIN: Final = ("in ", "into ", "on ", "onto ", "put ", "place ", "they go ", "it goes ", "at the ")
 
 
@@ -86,7 +85,10 @@ class Topic:
         measures: that are asked for, by name (``duration``, ``amount``, …).
         measured: what is measured, in words.
         names: words by which the open thing is called: its own, its categories', the open word of the step.
+        own: of these, its own name and that of its nearest kind.
         told: words that tell what may be meant apart, and whether they are of what is meant.
+        full: names of what may be meant, likewise.
+        step: words of the ambiguous step.
         attributes: by which what may be meant differs.
         others: words for things of the scene that could do what the open thing does.
         keys: words of the data's question, its answer, the intent, and of where the plans part.
@@ -100,7 +102,10 @@ class Topic:
     measures: frozenset[str]
     measured: frozenset[str]
     names: frozenset[str]
+    own: frozenset[str]
     told: Mapping[str, bool]
+    full: Mapping[str, bool]
+    step: frozenset[str]
     attributes: frozenset[str]
     others: frozenset[str]
     keys: frozenset[str]
@@ -158,7 +163,7 @@ def topic_of(pair: Pair) -> Topic:
         facets.add("thing")
     if not facets or whether or words.doing.search(question):
         facets.add("manner")
-    if "where" in question.split() or (target and _holds(target) and _goes_in(pair.answer)):
+    if "where" in question.split() or (target and _goes_in(pair.answer)):
         facets.add("place")
     scene = frozenset(word for one in things for word in one.stems)
     alternatives = {one.name: frozenset(map(same_word, one.stems)) for one in (*target, *group)}
@@ -166,6 +171,11 @@ def topic_of(pair: Pair) -> Topic:
     wanted = {one.name for one in target}
     told = {word: False for words_of in alternatives.values() for word in words_of - shared}
     told |= {word: True for name in wanted for word in alternatives[name] - shared}
+    # What the open step says itself tells nothing apart: the espresso of the espresso cup.
+    apart = {word: meant_ for word, meant_ in told.items() if word not in content_of(step)}
+    told = apart if any(apart.values()) else told
+    positive = " ".join(told)
+    told |= {word: False for word in _unwanted(pair) if word not in positive.split()}
     # Others are called as the open thing is if they are of its kind: which Emmental, where Gouda is meant.
     alike = (one for one in group if target and one.category and one.category == target[0].category)
     names = frozenset(
@@ -178,9 +188,18 @@ def topic_of(pair: Pair) -> Topic:
         measures=measures,
         measured=measured_in(question),
         names=names if facets & {"thing", "place"} else frozenset(map(same_word, named)),
+        own=frozenset(
+            same_word(word)
+            for one in target
+            for word in (one.stems[-1], one.head, *stems(one.category.replace("_", " ")))
+        ),
         told=told if target else {},
+        full={one.name.lower(): one.name in wanted for one in (*target, *group)} if target else {},
+        step=content_of(step),
         attributes=_attributes(target, question),
-        others=frozenset(same_word(one.head) for one in things if target and _alike(one, target[0])),
+        others=frozenset(
+            same_word(word) for one in things if target and _alike(one, target[0]) for word in one.stems
+        ),
         keys=keys,
         strong=frozenset(
             one for one in keys - frozenset(map(same_word, scene)) if one not in content_of(step)
@@ -287,10 +306,11 @@ def _step(plan: Sequence[str], step: int | None) -> str:
     return plan[step] if step is not None and 0 <= step < len(plan) else ""
 
 
-def _holds(target: Sequence[Thing]) -> bool:
-    return any(one.is_a(name) for one in target for name in _CONTAINING) and not any(
-        one.is_a("tool") for one in target
-    )
+def _unwanted(pair: Pair) -> Iterable[str]:
+    """Words of what the intent says must not be."""
+    concepts = () if pair.intent is None else pair.intent.concepts
+    for one in (one for concept in concepts if concept.negative for one in concept.alternatives):
+        yield from content_of(one.text)
 
 
 def _goes_in(answer: str) -> bool:

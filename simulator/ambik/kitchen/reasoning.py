@@ -47,6 +47,16 @@ _AMOUNT: Final = re.compile(
     re.IGNORECASE,
 )
 _SHORT: Final = 6
+_SO_MUCH: Final = re.compile(
+    r"\b(?:for|into|at|of|at level)\s+(?:about |level )?(?:\d+|half|one|two|three|four|five|six|seven|eight|"
+    r"nine|ten|twelve|fifteen|twenty|thirty)\b(?:\s+(?:minutes?|hours?|seconds?|degrees|pieces|slices|parts|cent\w+|cm))?",
+    re.IGNORECASE,
+)
+_ADVERBS: Final = ("then", "finally", "next", "first", "carefully", "gently", "now", "please")
+_CLAUSE: Final = re.compile(r"(?<=[.;])\s+|,?\s+(?:and )?then\s+", re.IGNORECASE)
+_BY_MEANS: Final = re.compile(r"\b(with|using|in|into|on|onto)\s+(?:the |a |an )?$", re.IGNORECASE)
+_USED: Final = re.compile(r"\buse\s+(?:the |a |an )?$", re.IGNORECASE)
+_TO_DO: Final = re.compile(r"\s+(?:to|for)\b", re.IGNORECASE)
 _ADVISES: Final = re.compile(r"\b(should|must|use|need|take)\b", re.IGNORECASE)
 _VAGUE: Final = re.compile(
     r"\b(suitable|appropriate|specific|speciali[sz]ed|specified|available|right|proper|needed|necessary|another|"
@@ -101,7 +111,7 @@ def judge(case: Case, most: int = MOST) -> Judgement:
     notes = [_note(case, one) for one in found]
     if case.exchanges:
         return _after_answer(case, found, open_, notes)
-    edits = [_edit(case, one, one.names[0]) for one in found if one.names]
+    edits = [_edit(case, one, _told_names(one)) for one in found if one.names]
     base, more = _completed(case, edits, open_)
     notes += more
     if not open_ and (amount := open_amount(case)) is not None:
@@ -217,7 +227,7 @@ def _completed(case: Case, edits: Sequence[_Edit], open_: Sequence[Opening]) -> 
     """The step with edits, rewritten where it does not say what to do, and with what it lacks."""
     text = _edited(case.step, edits)
     notes: list[Note] = []
-    for change in (_rewritten, _filled, _fetched):
+    for change in (_rewritten, _as_told, _filled, _fetched):
         made = change(case, text, open_)
         if made is not None:
             text, note = made
@@ -242,6 +252,35 @@ def _rewritten(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
         if changed != text:
             return changed, told(rule.why)
     return None
+
+
+def _as_told(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
+    """Adds what the task says the same thing is done with, where or how much, and the step does not."""
+    verb = next((one for one in stems(case.step) if one not in _ADVERBS), "")
+    clauses = [one for one in _CLAUSE.split(case.task) if verb in one.lower() and verb in stems(one)]
+    for clause in clauses:
+        named = [one for one in mentions(clause, case.things) if len(one.things) == 1 and one.exact]
+        if len(clauses) > 1 and not any(one.things[0] in _spoken_of(case) for one in named):
+            continue
+        for one in named:
+            name, before = one.things[0].name, clause[: one.start]
+            hit = _BY_MEANS.search(before)
+            tool = _USED.search(before) and _TO_DO.match(clause[one.end :])
+            # What comes before the verb belongs to something else: take it from the fridge and cut it.
+            if name.lower() in text.lower() or not (tool or (hit and verb in stems(before))):
+                continue
+            how = hit[1].lower() if hit else "with"
+            return _appended(text, f"{how} the {name}"), names_it(verb, (name,))
+        amount = _SO_MUCH.search(clause, clause.lower().find(verb))
+        if amount and not _AMOUNT.search(text) and not open_:
+            return _appended(text, amount[0]), names_it(verb, (amount[0],))
+    return None
+
+
+def _told_names(opening: Opening) -> str:
+    """What the text has named, all of it; else the likeliest thing."""
+    several = opening.by == "text" and opening.mention.plural
+    return " and the ".join(opening.names) if several else opening.names[0]
 
 
 def _filled(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
@@ -306,7 +345,12 @@ def _edit(case: Case, opening: Opening, name: str) -> _Edit:
     if noun.head != stems(name)[-1] and noun.stems[0].startswith("some"):
         name = f"the {name}"
     # What is named in the plural stays so: salad plates are glass salad plates.
-    if noun.plural and stems(name)[-1:] == (noun.head,) and not name.endswith("s"):
+    if (
+        noun.plural
+        and stems(name)[-1:] == (noun.head,)
+        and not name.endswith("s")
+        and " and the " not in name
+    ):
         name = plural(name)
     return _Edit(len(before), noun.end, name)
 

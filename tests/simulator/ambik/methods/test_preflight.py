@@ -1,0 +1,124 @@
+"""What a server cannot do is found out before anything is played, and other methods are played."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import typer
+from rich.console import Console
+
+from logs import LogReader
+from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.methods.needs import needs_of
+from simulator.ambik.parts import Wish
+from simulator.models import ModelOptions, Needs, PreflightFailed
+from simulator.runner.command import Manner
+
+MODEL = "openai/some"
+OPTIONS = "A) take the mug\nB) take the cup\nC) take the bowl\nD) wait"
+
+
+class _Bare(BaseHTTPRequestHandler):
+    """A server that ignores everything but the messages: no log-probabilities, one sample."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(body)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": OPTIONS}}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
+        sent = json.dumps({**answer, "choices": [{**choice, "logprobs": None}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    made = ThreadingHTTPServer(("127.0.0.1", 0), _Bare)
+    made.asked = []
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture
+def play(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    log = tmp_path / "log.sqlite"
+
+    def played(*methods, everything=True):
+        console = Console(record=True, width=200, quiet=False)
+        experiment = Experiment(
+            pairs=tuple((MODEL, method) for method in methods),
+            manner=Manner(
+                log=log,
+                models=ModelOptions(
+                    base_url=f"http://127.0.0.1:{server.server_port}/v1",
+                    max_attempts=1,
+                    cache_path=tmp_path / "cache.sqlite",
+                ),
+                workers=1,
+            ),
+            wish=Wish(limit=2, calibrating=2),
+            samples=2,
+            common={"task": "decide", "questions": 0, "settings": {}},
+            everything=everything,
+        )
+        try:
+            runs = play_all(experiment, console)
+        except typer.Exit:
+            runs = ()
+        with LogReader(log) as reader:
+            return runs, console.export_text(), [run.config["options"]["method"] for run in reader.runs()]
+
+    return played
+
+
+def test_methods_say_what_they_need_of_whom():
+    assert needs_of("knowno", "a", "b") == {"a": Needs(), "b": Needs(top_logprobs=5)}
+    assert needs_of("lap", "a") == {"a": Needs(top_logprobs=5)}
+    assert needs_of("lofreecp", "a", "b") == {"a": Needs(samples=True)}
+    assert needs_of("lofreecp", "a", samples=1) == needs_of("nohelp", "a", "b") == {"a": Needs()}
+    assert needs_of("binary", "a", "b") == {"a": Needs(), "b": Needs()}
+
+
+def test_a_method_whose_need_the_server_lacks_is_left_out_with_the_reason_and_others_are_played(server, play):
+    runs, said, methods = play("knowno", "lap", "nohelp")
+    assert methods == ["nohelp"] and len(runs) == 1
+    assert "KnowNo with openai/some is left out" in said and "LAP with openai/some is left out" in said
+    assert "log-probabilities" in said
+    asked = [body for body in server.asked if body.get("logprobs")]
+    assert len(asked) == 1  # for the need of both methods, and never in an episode
+
+
+def test_samples_are_drawn_one_by_one_of_a_server_that_gives_one(server, play):
+    runs, said, methods = play("lofreecp")
+    assert methods == ["lofreecp", "lofreecp"] and len(runs) == 1
+    assert "failed" not in said
+    # Before anything is played, and once as each of the two runs begins.
+    assert sum(body.get("n", 1) > 1 for body in server.asked) <= 3
+
+
+def test_a_method_that_was_named_and_cannot_be_played_is_a_failure(play):
+    runs, said, methods = play("knowno", "nohelp", everything=False)
+    assert (runs, methods) == ((), ["nohelp"])
+    assert "KnowNo with openai/some is left out" in said
+
+
+def test_where_nothing_can_be_played_the_reason_is_the_error(server, play):
+    with pytest.raises(PreflightFailed, match="log-probabilities"):
+        play("knowno", "lap")
+    assert len(server.asked) == 1

@@ -1,0 +1,106 @@
+"""Pairs as those added in 2025 are told apart, with what is odd about them; and a caution of LAP's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simulator.ambik.data import load_pairs
+from simulator.ambik.files.pairs import write_pairs_file
+from simulator.ambik.items import PairItem
+from simulator.ambik.parts import Wish
+from simulator.ambik.parts import test_items as items_for_tests
+from simulator.ambik.records import Affordance, Decision
+from simulator.ambik.reporting.groups import Group, added_statement, baseline_groups, told_apart
+from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.sets.predicting import calibrate
+from simulator.ambik.settings import DEFAULT
+from simulator.errors import InputError
+
+
+def added(pair):
+    """A pair as they were added in 2025: the ambiguous plan twice, no other wording, no variants."""
+    return replace(
+        pair, indirect="", variants=(), clear_plan=pair.ambiguous_plan, shortlist=(), take_ambiguous=None
+    )
+
+
+PAIRS = [one if place % 2 else added(one) for place, one in enumerate(load_pairs("builtin", "test")[:8])]
+
+
+def group(version="2025"):
+    made = [
+        Decision(
+            episode_id=f"{one.id}.{member}",
+            run="r",
+            item=PairItem(pair=one, member=member),
+            method="offline",
+            generator="offline/kitchen",
+            action=one.clear_step,
+            chosen=(one.clear_step,),
+            asked=False,
+        )
+        for one in PAIRS
+        for member in ("ambiguous", "clear")
+    ]
+    return Group(
+        source="r",
+        method="offline",
+        robot="offline/kitchen",
+        context="full_plan",
+        dialogue="before",
+        dataset="ambik",
+        version=version,
+        settings=DEFAULT,
+        decisions=tuple(made),
+    )
+
+
+def test_decisions_on_added_pairs_are_a_group_of_their_own_with_its_oddities():
+    released, new = told_apart([group()])
+    assert [len(one.decisions) for one in (released, new)] == [8, 8]
+    assert [one.conditions for one in (released, new)] == ["", "added 2025"]
+    assert "4 pairs as added in 2025 are told apart. 4 of them show the ambiguous plan" in added_statement(
+        new
+    )
+    assert added_statement(released) == ""
+    assert len(baseline_groups([released, new])) == 8
+
+
+def test_one_part_alone_may_be_asked_for_and_other_data_are_left_whole():
+    assert [len(one.decisions) for one in told_apart([group()], "added")] == [8]
+    assert [one.part for one in told_apart([group("paper")], "released")] == ["released"]
+    assert told_apart([group("paper")]) == (group("paper"),)
+
+
+def test_a_run_may_be_of_one_part(tmp_path):
+    file = write_pairs_file(tmp_path / "a.csv", [replace(one, options=()) for one in PAIRS])
+    wish = Wish(data=str(file), members=("clear",))
+    counts = {part: len(items_for_tests(replace(wish, part=part))) for part in ("all", "released", "added")}
+    assert counts == {"all": 8, "released": 4, "added": 4}
+    whole = write_pairs_file(tmp_path / "b.csv", PAIRS[1:2])
+    with pytest.raises(InputError, match="have no added pairs of the types"):
+        items_for_tests(replace(wish, data=str(whole), part="added"))
+
+
+@pytest.mark.parametrize(("context", "told"), [(0.0, True), (1.0, False)])
+def test_right_options_without_affordance_are_a_caution(context, told):
+    pair = load_pairs("builtin", "calibration")[0]
+    right = next(one for one in pair.options if "wooden" in one)
+    decisions = [
+        Decision(
+            episode_id=str(number),
+            run="c",
+            item=PairItem(pair=replace(pair, variants=()), member="ambiguous", part="calibration"),
+            method="lap",
+            options={"A": right, "B": "wait"},
+            tokens=(("A", -0.1), ("B", -2.0)),
+            affordance={"A": Affordance(context, 0.9), "B": Affordance(1.0, 0.9)},
+        )
+        for number in range(5)
+    ]
+    found = calibrate(decisions, DEFAULT)
+    assert found.unaffordable == (5 if told else 0)
+    warnings = " ".join(map(str, report_of(found, (), DEFAULT).warnings))
+    assert ("of 5 of 5 calibration items the right options have affordance 0" in warnings) == told
