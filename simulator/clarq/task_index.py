@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.clarq.attributes import settled_attributes
 from simulator.clarq.focus import asked_kinds, focus_of_text, several_of
-from simulator.clarq.lexical import topics
+from simulator.clarq.lexical import similar_topics, topics
 from trees import Task
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,8 @@ Topics = frozenset[str]
 UNKNOWN = 0.25
 # Keeps a share of very little from being large.
 FLOOR = 0.5
+# Weight of a topic that is only probably meant.
+NEAR = 0.6
 KEPT = 512  # tasks whose index is kept
 
 
@@ -70,6 +73,7 @@ class TaskIndex:
         siblings: the siblings of those; shape (nodes, options).
         has_siblings: whether there are any; shape (nodes,).
         places: whether the node names a place; shape (nodes,).
+        skills: the topics of each skill of the seeker's.
     """
 
     def __init__(self, task: Task) -> None:
@@ -80,6 +84,11 @@ class TaskIndex:
         both = [one | other for one, other in zip(texts, explained, strict=True)]
         options = _options(task)
         names = [_named(options, text) for text in texts]
+        entries = [entry for _, entry in _entries(task)]
+        settled = [
+            settled_attributes(node, task.background, [entries[i] for i in named], language)
+            for node, named in zip(nodes, names, strict=True)
+        ]
         kinds = [
             several_of(text, language).union(*(options[i].topics - options[i].own for i in named))
             for text, named in zip(explanations, names, strict=True)
@@ -95,6 +104,9 @@ class TaskIndex:
         )
         vocabulary = sorted(self.about.union(*both, *asked))
         self._row = {topic: row for row, topic in enumerate(vocabulary)}
+        # What is misspelt is most often a thing or a place.
+        self._listed = frozenset[str]().union(*(option.topics for option in options))
+        self._nearest: dict[str, tuple[str, ...]] = {}
         self._weigh(both)
         whole, alone = self._columns(both), self._columns(explained)
         foci, kind = (
@@ -109,12 +121,14 @@ class TaskIndex:
         self._focus_norms = self._weights @ foci**2
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
         self.asked_kinds = self._columns(asked)
+        self.skills = tuple(option.topics for option in options if option.kind == "skills")
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
         self.names = _flags(names, len(options))
         siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
         self.has_siblings = np.array([bool(found) for found in siblings])
+        self._settled = settled
         self.places = np.array(
             [any(options[i].kind == "scenes" for i in named) for named in names], dtype=float
         )
@@ -126,12 +140,30 @@ class TaskIndex:
         for row, weights in enumerate(weighted):
             for topic, weight in weights.items():
                 column = self._row.get(topic)
-                if column is None:
+                if column is not None:
+                    known[row, column] = max(weight, known[row, column])
+                elif near := self._near(topic):
+                    columns = [self._row[other] for other in near]
+                    known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
+                else:
                     unknown[row] += weight
                     squares[row] += weight * weight
-                else:
-                    known[row, column] = weight
         return Rows(known, unknown, squares)
+
+    def settles(self, attribute: str) -> Floats:
+        """1 where a node settles `attribute`; shape (nodes,)."""
+        return np.array([attribute in found for found in self._settled], dtype=float)
+
+    def knows(self, topic: str) -> bool:
+        """Return True if the task has `topic`, or one that is meant by it."""
+        return topic in self.about or bool(self._near(topic))
+
+    def _near(self, topic: str) -> tuple[str, ...]:
+        """The task's topics that an unknown one probably stands for: a slip of the pen, a part of a word."""
+        if topic not in self._nearest:
+            near = similar_topics(topic, self._listed)
+            self._nearest[topic] = near or similar_topics(topic, self._row)
+        return self._nearest[topic]
 
     def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
         """Weighted cosine of each row with each node, as a whole and its explanation; (rows, nodes) each."""
@@ -156,8 +188,13 @@ class TaskIndex:
 
     def named(self, rows: Rows) -> Floats:
         """1 where a row has all own topics of an option, else 0; shape (rows, options)."""
-        present = (rows.known > 0).astype(float) @ self._own
+        present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray((present >= self._own_sizes) & (self._own_sizes > 0), dtype=float)
+
+    def hinted(self, rows: Rows) -> Floats:
+        """The share of an option's own topics that a row has; shape (rows, options)."""
+        present = (rows.known >= NEAR).astype(float) @ self._own
+        return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
     def _weigh(self, documents: Sequence[Topics]) -> None:
         """Inverse document frequencies over the nodes."""
@@ -196,11 +233,15 @@ def _by_value(task: Task) -> TaskIndex:
     return TaskIndex(task)
 
 
+def _entries(task: Task) -> list[tuple[str, str]]:
+    return [
+        (kind, entry) for kind in ("items", "skills", "scenes") for entry in getattr(task.background, kind)
+    ]
+
+
 def _options(task: Task) -> tuple[Option, ...]:
     entries = [
-        (kind, topics(re.split(r"[(（]", entry)[0], task.language))
-        for kind in ("items", "skills", "scenes")
-        for entry in getattr(task.background, kind)
+        (kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)
     ]
     counts = Counter(topic for _, found in entries for topic in found)
     return tuple(
