@@ -27,6 +27,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_dialogues.py
 	$(BIN)/python tests/benchmarks/bench_log.py
 	$(BIN)/python tests/benchmarks/bench_experts.py
+	$(BIN)/python tests/benchmarks/bench_robustness.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_generation.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py

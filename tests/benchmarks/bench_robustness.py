@@ -1,0 +1,68 @@
+"""How often the built-in experts answer a short question as a careful person would.
+
+Run as a script: ``python tests/benchmarks/bench_robustness.py``; with ``--misses`` every other answer is
+listed. Intervals resample whole tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from short_questions import ANSWERED, HALVES, KINDS, REFUSED, Question, answer, load_questions
+
+from simulator.clarq.experts import Experts
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.stats import Interval, cluster_bootstrap
+from trees import Language
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+Answered = Sequence[tuple[Question, str]]
+
+
+async def answered(experts: Experts, language: Language) -> Answered:
+    """Every question in `language` and the node given for it."""
+    return [(question, await answer(experts, question)) for question in load_questions(language)]
+
+
+def rate(found: Answered, wanted: Callable[[Question], bool] = lambda question: True) -> Interval:
+    """The share of the `wanted` questions answered as a careful person would, resampled by task."""
+    kept = [(question, given) for question, given in found if wanted(question)]
+    right = [float(given in question.answers) for question, given in kept]
+    return cluster_bootstrap(right, [question.task.id for question, _ in kept])
+
+
+def main() -> None:
+    """Print the rates by language, half and kind."""
+    found = {language: asyncio.run(answered(OfflineExperts(), language)) for language in LANGUAGES}
+    table = Table(
+        "", *(f"{language}" for language in LANGUAGES), title="Short questions answered as a person would"
+    )
+    rows: list[tuple[str, Callable[[Question], bool]]] = [("all", lambda question: True)]
+    rows += [(half, lambda question, half=half: question.half == half) for half in HALVES]
+    rows += [
+        ("a node answers", lambda question: question.kind in ANSWERED),
+        ("no node answers", lambda question: question.kind in REFUSED),
+    ]
+    rows += [(kind, lambda question, kind=kind: question.kind == kind) for kind in KINDS]
+    for name, wanted in rows:
+        table.add_row(name, *(_shown(rate(found[language], wanted)) for language in LANGUAGES))
+    console = Console()
+    console.print(table)
+    if "--misses" in sys.argv:
+        for question, given in (pair for language in LANGUAGES for pair in found[language]):
+            if given not in question.answers:
+                wanted = "/".join(sorted(question.answers))
+                about = f"{question.task.language} {question.task.id} {question.kind} {question.half}"
+                console.print(f"{about}: {question.said} -> {given}, not {wanted}", highlight=False)
+
+
+def _shown(share: Interval) -> str:
+    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}] of {share.n}".replace("[", "\\[")
+
+
+if __name__ == "__main__":
+    main()
