@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from simulator.clarq.features import ASKED, NODE, Reading
 from simulator.clarq.ranker import Style
@@ -68,7 +69,7 @@ class Judged:
     def chances(self) -> Floats:
         """Chance of each available node to be the one given, and last of none; sums to 1."""
         walk = self.style.ranking.chances(self.logits)
-        rejected = 1 / (1 + np.exp(-self.rejection))
+        rejected = float(scipy.special.expit(self.rejection))
         given = walk[:-1] / max(float(walk[:-1].sum()), _TINY)
         return np.append(given * (1 - rejected), rejected)
 
@@ -80,13 +81,15 @@ class Judged:
     @cached_property
     def best(self) -> int:
         """Position of the node to give, -1 for a Response II."""
-        best = int(np.argmax(self.chances))
-        return best if best < len(self.logits) else -1
+        *nodes, none = self.chances
+        best = int(np.argmax(nodes))
+        return best if nodes[best] > self.style.none * none else -1
 
     @cached_property
     def several(self) -> tuple[int, ...]:
         """Positions of the nodes that the multi-info provider gives."""
-        return tuple(np.flatnonzero(self.style.several.odds(self.shares) > 0).tolist())
+        odds = self.style.several.odds(self.shares)
+        return tuple(np.flatnonzero(odds > np.log(self.style.none)).tolist())
 
     @cached_property
     def reasons(self) -> Floats:

@@ -27,7 +27,7 @@ from simulator.clarq.attributes import HOW, asked_attribute
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import asked_kinds, foci
-from simulator.clarq.lexical import clauses, is_question, sentences, topics
+from simulator.clarq.lexical import clauses, corrected, is_question, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import Frontier, Language, Tree
 
@@ -147,7 +147,8 @@ class Reading:
     """
 
     def __init__(self, situation: Situation) -> None:
-        language, utterance = situation.task.language, situation.utterance
+        language = situation.task.language
+        utterance = corrected(situation.utterance, language)
         self.index = indexed(situation.task)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given

@@ -34,6 +34,16 @@ _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, 
 
 _MEASURE_ZH = re.compile(rf"(哪|这|那)[一几]?[{_LISTS['zh']['measures']}](?=[\u4e00-\u9fff])")
 
+_MISSPELLINGS = {
+    word: first for first, *others in map(str.split, _LISTS["en"]["misspelt"]) for word in others
+}
+_MISSPELT_EN = re.compile(rf"\b(?:{'|'.join(_MISSPELLINGS)})\b", re.IGNORECASE)
+# "were do i camp" asks for a place, "were there any" does not.
+_WERE = re.compile(r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE)
+# 那 is typed for 哪; without any other mark of a question it is one.
+_THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿])")
+_ASKS_ZH = re.compile(r"[吗呢吧么谁几哪]|什么|怎|如何|多[少大久长]|是否|还是|[行对好可]不[行对好可]")
+
 _STEMMER = snowballstemmer.stemmer("english")
 _IRREGULAR = {
     word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others
@@ -127,6 +137,14 @@ def chinese_places(text: str) -> list[Placed]:
         elif not (place and content[place - 1]):
             found.append(Placed(character, place))
     return found
+
+
+def corrected(text: str, language: Language) -> str:
+    """Return what was meant where a question word is misspelt, as it often is in a hurry."""
+    if language == "en":
+        text = _MISSPELT_EN.sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
+        return _WERE.sub("where", text)
+    return text if _ASKS_ZH.search(text) else _THAT_ZH.sub("哪", text)
 
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:

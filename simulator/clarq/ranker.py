@@ -114,11 +114,13 @@ class Style:
         ranking: how well each node fits.
         rejection: whether none answers; features `decision.REASONS`.
         several: whether the multi-info provider gives a node; features `decision.SHARES`.
+        none: what the chance of giving nothing is multiplied by before it is compared.
     """
 
     ranking: Coefficients
     rejection: Logistic
     several: Logistic
+    none: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def _styles(plain: dict[str, dict[str, Any]]) -> Styles:
                 Coefficients(**style["ranking"]),
                 Logistic(**style["rejection"]),
                 Logistic(**style["several"]),
+                style["none"],
             )
             for name, style in plain.items()
         }
