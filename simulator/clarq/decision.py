@@ -34,7 +34,7 @@ REASONS = (
     "told_at_start",  # the same of the opening
     "passed_over",  # turns in which the best node was passed over before
     "left",  # log of the number of available nodes
-    "given",  # share of the tree given
+    "given",  # share of the tree given; only of a chatty seeker, who goes on when nothing is left to ask
 )
 SHARES = (
     "logit",  # the ranker's
@@ -117,7 +117,7 @@ class Judged:
             reading.opening_likeness - mine,
             reading.features.node[best, NODE.index("passed_over")],
             np.log(len(reading.available)),
-            len(reading.given) / len(column),
+            0.0 if reading.brief else len(reading.given) / len(column),
         )
         return np.array(values, dtype=np.float64)
 

@@ -59,6 +59,7 @@ ASKED = (
     "topic_cover",  # share of the asking's focus that the node covers, not over that of other nodes
     "terse",  # a few words without a question word
     "alternatives_hinted",  # offers alternatives that share words with siblings of the node's option
+    "neighbours_named",  # names entries that stand next to the node's option in its list, and no node's own
     "kind_not_named",  # the node settles a kind of which there are several, and the asking names none of it
 )
 NODE = (
@@ -93,6 +94,19 @@ _POINTING = {
         r"^(?!.*\b(?:are|do) you\b|.*\byour\b)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b", re.IGNORECASE
     ),
     "zh": re.compile(r"^(?!.*你(?:好|是|叫))[^？?]{0,4}(?:哪|怎|什么|如何|谁|为何)"),
+}
+
+
+# Asks something of the provider as a person, not of the task.
+_PERSONAL = {
+    "en": re.compile(
+        r"\b(?:who|how|what) are you\b(?! (?:talking|referring))|\bwhat(?:'s| is) your name\b"
+        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|suggest|say|sure|tell)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"你(?:自己)?(?:是谁|是什么人|是机器|是人|叫什么|喜欢|爱吃|读过|看过|吃过|吃饭|去过|几岁|多大|好吗|住|累|结婚|今天)"
+    ),
 }
 
 
@@ -136,6 +150,7 @@ class Reading:
         stated: the topics of those that do not.
         all_generic: whether all that is asked is "anything else?" and "is that right?".
         generic_share: the share of the sentences that ask for no more than that.
+        personal: whether it asks something of the provider as a person.
         brief: whether the utterance is as short as a person's.
         terse: whether it is of a few words.
         unknown: share of its topics that the task does not know.
@@ -172,6 +187,7 @@ class Reading:
             self._topics = [topics(_given_last(situation), language)]
         known = sum(map(self.index.knows, said))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(said))
+        self.personal = bool(_PERSONAL[language].search(utterance))
         self.brief = len(utterance) <= BRIEF[language]
         self.unknown = 1 - known / len(said) if said else 0.0
         self.attributes = [asked_attribute(asking, language) for asking in self._askings]
@@ -244,6 +260,7 @@ class Reading:
             node,
             (1 - worded) * self.terse,
             alternatives * (siblings == 0) * np.minimum(index.hinted(self._rows)[:-1] @ (index.siblings + index.names).T, 1),
+            np.minimum(named @ index.neighbours.T, 1) * (siblings == 0),
             index.several & (kind == 0) & (siblings == 0),
         )
         features = np.empty((*kind.shape, len(ASKED)))
@@ -275,7 +292,8 @@ class Reading:
 
     def _node_features(self, columns: Sequence[int]) -> Floats:
         """Of every available node, in the order of `NODE`."""
-        past = past_turns(self._situation)
+        # A person asks for one thing after the other: what has not been given was not asked for.
+        past = () if self.brief else past_turns(self._situation)
         passed_over = [min(3, sum(turn.passed_over(node) for turn in past)) for node in self.available]
         return np.column_stack(
             [

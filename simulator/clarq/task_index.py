@@ -25,6 +25,7 @@ UNKNOWN = 0.25
 FLOOR = 0.5
 # Weight of a topic that is only probably meant.
 NEAR = 0.6
+NEXT = 2  # how far a neighbour in a list may be
 KEPT = 512  # tasks whose index is kept
 
 
@@ -71,6 +72,7 @@ class TaskIndex:
         several: whether the explanation says that there are several of something; shape (nodes,).
         names: which options a node names; shape (nodes, options).
         siblings: the siblings of those; shape (nodes, options).
+        neighbours: options next to those in their list that neither nodes nor siblings account for.
         has_siblings: whether there are any; shape (nodes,).
         places: whether the node names a place; shape (nodes,).
         skills: the topics of each skill of the seeker's.
@@ -127,6 +129,7 @@ class TaskIndex:
         self.names = _flags(names, len(options))
         siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
+        self.neighbours = _flags(_neighbours(options, names, siblings), len(options))
         self.has_siblings = np.array([bool(found) for found in siblings])
         self._settled = settled
         self.places = np.array(
@@ -262,6 +265,30 @@ def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
         if position not in named
         and any(options[i].kind == option.kind and options[i].topics & option.topics for i in named)
     ]
+
+
+def _neighbours(
+    options: Sequence[Option], names: Sequence[Sequence[int]], siblings: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Per node, the unaccounted-for options that form a run with one it names: alike in use, not in name."""
+    taken = {position for found in (*names, *siblings) for position in found}
+    free = [position not in taken for position in range(len(options))]
+    found = []
+    for named in names:
+        near: list[int] = []
+        for start in named:
+            for step in (1, -1):
+                position = start + step
+                while (
+                    0 <= position < len(options)
+                    and free[position]
+                    and options[position].kind == options[start].kind
+                    and abs(position - start) <= NEXT
+                ):
+                    near.append(position)
+                    position += step
+        found.append(near)
+    return found
 
 
 def _flags(chosen: Sequence[Sequence[int]], width: int) -> Floats:

@@ -157,7 +157,7 @@ def asks_about_task(reading: Reading) -> bool:
     The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
     answered. On the published dialogues this rule changes next to nothing.
     """
-    if not reading.on_topic:
+    if reading.personal or not reading.on_topic:
         return False
     return reading.pointing or bool(reading.asked) or bool(_ASKS[reading.language].search(reading.utterance))
 
@@ -185,8 +185,8 @@ def unanswered_type(situation: Situation, reading: Reading) -> Heard:
         if reading.stated & about or reading.confirming:
             return Heard(TurnType.WHOLE_TASK, "sums up and asks whether that is all")
         return Heard(TurnType.VAGUE, "asks whether there is anything else")
-    if not reading.on_topic:
-        return Heard(TurnType.UNRELATED, "names nothing of the task")
+    if reading.personal or not reading.on_topic:
+        return Heard(TurnType.UNRELATED, "asks for nothing of the task")
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
         return Heard(TurnType.REPEATED, f"node {repeated[0]} has answered it")
