@@ -34,6 +34,7 @@ REASONS = (
     "told_at_start",  # the same of the opening
     "passed_over",  # turns in which the best node was passed over before
     "left",  # log of the number of available nodes
+    "chinese",  # terms are counted otherwise there
     "given",  # share of the tree given; only of a chatty seeker, who goes on when nothing is left to ask
 )
 SHARES = (
@@ -83,13 +84,12 @@ class Judged:
         """Position of the node to give, -1 for a Response II."""
         *nodes, none = self.chances
         best = int(np.argmax(nodes))
-        return best if nodes[best] > self.style.none * none else -1
+        return best if nodes[best] > self.style.none[self.reading.language] * none else -1
 
     @cached_property
     def several(self) -> tuple[int, ...]:
         """Positions of the nodes that the multi-info provider gives."""
-        odds = self.style.several.odds(self.shares)
-        return tuple(np.flatnonzero(odds > np.log(self.style.none)).tolist())
+        return tuple(np.flatnonzero(self.style.several.odds(self.shares) > 0).tolist())
 
     @cached_property
     def reasons(self) -> Floats:
@@ -117,6 +117,7 @@ class Judged:
             reading.opening_likeness - mine,
             reading.features.node[best, NODE.index("passed_over")],
             np.log(len(reading.available)),
+            reading.language == "zh",
             0.0 if reading.brief else len(reading.given) / len(column),
         )
         return np.array(values, dtype=np.float64)

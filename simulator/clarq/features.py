@@ -91,7 +91,8 @@ _ALTERNATIVES = {"en": " or ", "zh": "还是"}
 # A question of pronouns and question words alone points at what was said before it; a greeting does not.
 _POINTING = {
     "en": re.compile(
-        r"^(?!.*\b(?:are|do) you\b|.*\byour\b)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b", re.IGNORECASE
+        r"^(?!.*\b(?:are|do) you\b|.*\byour\b)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b",
+        re.IGNORECASE,
     ),
     "zh": re.compile(r"^(?!.*你(?:好|是|叫))[^？?]{0,4}(?:哪|怎|什么|如何|谁|为何)"),
 }
@@ -101,7 +102,7 @@ _POINTING = {
 _PERSONAL = {
     "en": re.compile(
         r"\b(?:who|how|what) are you\b(?! (?:talking|referring))|\bwhat(?:'s| is) your name\b"
-        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|suggest|say|sure|tell)",
+        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|say|sure|tell)",
         re.IGNORECASE,
     ),
     "zh": re.compile(
@@ -259,7 +260,9 @@ class Reading:
             self._asks_own_skill(),
             node,
             (1 - worded) * self.terse,
-            alternatives * (siblings == 0) * np.minimum(index.hinted(self._rows)[:-1] @ (index.siblings + index.names).T, 1),
+            alternatives
+            * (siblings == 0)
+            * np.minimum(index.hinted(self._rows)[:-1] @ (index.siblings + index.names).T, 1),
             np.minimum(named @ index.neighbours.T, 1) * (siblings == 0),
             index.several & (kind == 0) & (siblings == 0),
         )
@@ -269,7 +272,7 @@ class Reading:
         return features
 
     def _attributes(self, shape: tuple[int, ...]) -> Floats:
-        """Per asking and node: the attribute is settled, is by this node alone, is not; (3, askings, nodes)."""
+        """Per asking and node: is the attribute settled, by it alone, or not; shape (3, askings, nodes)."""
         found = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
             if attribute is None:

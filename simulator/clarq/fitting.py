@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from simulator.clarq.features import ASKED, NODE, Features
+from simulator.clarq.features import ASKED, NODE
 from simulator.clarq.ranker import Coefficients, Example, Logistic
 from simulator.clarq.task_index import Floats
 
@@ -62,7 +62,9 @@ def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penal
     def loss(point: Floats) -> tuple[float, Floats]:
         odds = table @ point[:-1] + point[-1]
         error = scipy.special.expit(odds) - outcomes
-        value = float((np.logaddexp(0, odds) - outcomes * odds).sum() + 0.5 * penalty * point[:-1] @ point[:-1])
+        value = float(
+            (np.logaddexp(0, odds) - outcomes * odds).sum() + 0.5 * penalty * point[:-1] @ point[:-1]
+        )
         # Keeps the bias finite where all outcomes are the same.
         value += 0.05 * float(point[-1] ** 2)
         return value, np.append(table.T @ error + penalty * point[:-1], error.sum() + 0.1 * point[-1])

@@ -39,15 +39,15 @@ _MISSPELLINGS = {
 }
 _MISSPELT_EN = re.compile(rf"\b(?:{'|'.join(_MISSPELLINGS)})\b", re.IGNORECASE)
 # "were do i camp" asks for a place, "were there any" does not.
-_WERE = re.compile(r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE)
+_WERE = re.compile(
+    r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE
+)
 # 那 is typed for 哪; without any other mark of a question it is one.
 _THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿])")
 _ASKS_ZH = re.compile(r"[吗呢吧么谁几哪]|什么|怎|如何|多[少大久长]|是否|还是|[行对好可]不[行对好可]")
 
 _STEMMER = snowballstemmer.stemmer("english")
-_IRREGULAR = {
-    word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others
-}
+_IRREGULAR = {word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others}
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
@@ -76,6 +76,7 @@ _QUESTION = {
         r"[？?]|请|能否|吗|呢|哪|什么|怎么|如何|是否|还是|不知道|不确定|不清楚|想知道|想了解|想确认"
     ),
 }
+
 
 class Placed(NamedTuple):
     """A topic and where it stands: which content word it is in English, at which character in Chinese."""

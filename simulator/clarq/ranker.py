@@ -11,9 +11,9 @@ the logistic function. So the chance that a node is given is that of refusing al
 in the first pass or, all having been refused there, in the second.
 
 Whether any node is given at all, and which ones the multi-info provider gives, is decided by two logistic
-regressions on top (`decision.py`). All of it comes in two **styles**, for a seeker who writes as the published
-language models do and for one as brief as people are, and once for tasks whose nodes have explanations and
-once for those without. Coefficients: `ranker.json`, made by `train_command.py`.
+regressions on top (`decision.py`). All of it comes in two **styles**, for a seeker who writes as the
+published language models do and for one as brief as people are, and once for tasks whose nodes have
+explanations and once for those without. Coefficients: `ranker.json`, made by `train_command.py`.
 """
 
 from __future__ import annotations
@@ -114,13 +114,13 @@ class Style:
         ranking: how well each node fits.
         rejection: whether none answers; features `decision.REASONS`.
         several: whether the multi-info provider gives a node; features `decision.SHARES`.
-        none: what the chance of giving nothing is multiplied by before it is compared.
+        none: by language, what the chance of giving nothing is multiplied by before it is compared.
     """
 
     ranking: Coefficients
     rejection: Logistic
     several: Logistic
-    none: float = 1.0
+    none: dict[str, float]
 
 
 @dataclass(frozen=True)

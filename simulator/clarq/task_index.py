@@ -243,9 +243,7 @@ def _entries(task: Task) -> list[tuple[str, str]]:
 
 
 def _options(task: Task) -> tuple[Option, ...]:
-    entries = [
-        (kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)
-    ]
+    entries = [(kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)]
     counts = Counter(topic for _, found in entries for topic in found)
     return tuple(
         Option(kind, found, frozenset(topic for topic in found if counts[topic] == 1))

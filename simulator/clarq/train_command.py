@@ -12,7 +12,7 @@ from rich.console import Console
 
 from simulator.clarq.labelled import training_questions
 from simulator.clarq.ranker import Ranker
-from simulator.clarq.results import PublishedDialogue, file_digest, load_results
+from simulator.clarq.results import PublishedDialogue, file_digest, load_results, split_runs
 from simulator.clarq.training import PENALTY, learn, lessons_of
 from simulator.errors import InputError
 
@@ -51,12 +51,7 @@ def train_clarq_ranker(
 ) -> None:
     """Train the coefficients of offline/experts on published ClarQ-LLM dialogues."""
     by_digest = sorted((file_digest(file), file) for file in files)
-    runs = [load_results(file) for _, file in by_digest]
-    several = [any(dialogue.multi for dialogue in run) for run in runs]
-    ranker = train(
-        [dialogue for run, multi in zip(runs, several, strict=True) if not multi for dialogue in run],
-        [dialogue for run, multi in zip(runs, several, strict=True) if multi for dialogue in run],
-    )
+    ranker = train(*split_runs([load_results(file) for _, file in by_digest]))
     digests = {"sha256": [digest for digest, _ in by_digest]}
     ranker = replace(ranker, training=ranker.training | digests)
     out.write_text(ranker.dumps(), encoding="utf-8")

@@ -92,7 +92,7 @@ def compared(logged, decided):
 )
 def test_errors_are_counted_by_nodes(logged, decided, errors):
     turn = compared(logged, decided)
-    assert (turn.wrong, turn.missed, turn.spurious) == errors
+    assert (turn.wrong, turn.missed, turn.unasked) == errors
     assert turn.agrees is (errors == (0, 0, 0))
 
 
