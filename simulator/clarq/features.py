@@ -186,7 +186,7 @@ class Reading:
         self.pointing = not said and bool(_POINTING[language].search(utterance))
         if self.pointing:
             self._topics = [topics(_given_last(situation), language)]
-        known = sum(map(self.index.knows, said))
+        known = sum(map(self.index.known, said))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(said))
         self.personal = bool(_PERSONAL[language].search(utterance))
         self.brief = len(utterance) <= BRIEF[language]

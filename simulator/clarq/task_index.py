@@ -157,15 +157,20 @@ class TaskIndex:
         """1 where a node settles `attribute`; shape (nodes,)."""
         return np.array([attribute in found for found in self._settled], dtype=float)
 
-    def knows(self, topic: str) -> bool:
-        """Return True if the task has `topic`, or one that is meant by it."""
-        return topic in self.about or bool(self._near(topic))
+    def known(self, topic: str) -> float:
+        """Return how surely the task has `topic`: 1, or less if it only has one that may be meant."""
+        if topic in self.about:
+            return 1.0
+        return NEAR if self._near(topic) else 0.0
 
     def _near(self, topic: str) -> tuple[str, ...]:
         """The task's topics that an unknown one probably stands for: a slip of the pen, a part of a word."""
         if topic not in self._nearest:
             near = similar_topics(topic, self._listed)
-            self._nearest[topic] = near or similar_topics(topic, self._row)
+            # Two Chinese characters of a verb are soon like two others; a single one is a part of a word.
+            if not near and (topic[0] < "\u4e00" or len(topic) == 1):
+                near = similar_topics(topic, self._row)
+            self._nearest[topic] = near
         return self._nearest[topic]
 
     def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
