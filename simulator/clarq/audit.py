@@ -31,6 +31,7 @@ from simulator.stats import Interval, cluster_bootstrap
 from trees import Frontier
 
 CONCURRENCY = 8
+Replayed = tuple[AuditDialogue, bool]
 _T = TypeVar("_T")
 
 
@@ -42,19 +43,35 @@ async def audit(
     Raises:
         InputError: if no dialogue has a turn at which something could be given.
     """
+    return report_of(
+        await compare(experts, dialogues, multi=multi, concurrency=concurrency), experts.name, multi
+    )
+
+
+async def compare(
+    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> tuple[Compared, ...]:
+    """Return the decisions of `experts`, each beside the logged one."""
     wanted = [
         (dialogue, turn)
         for dialogue in dialogues
         for turn in dialogue.turns
         if turn.frontier.available and dialogue.lines[turn.position - 1].seat != PROVIDER
     ]
-    if not wanted:
+    jobs = [partial(_compare, experts, dialogue, turn, multi=multi) for dialogue, turn in wanted]
+    return tuple(await _all(jobs, concurrency))
+
+
+def report_of(turns: Sequence[Compared], provider: str, multi: bool) -> AuditReport:
+    """Sum up what a comparison found.
+
+    Raises:
+        InputError: if there is nothing to sum up.
+    """
+    if not turns:
         raise InputError("These dialogues hold no provider turn at which something could be given.")
-    turns = await _all(
-        [partial(_compare, experts, dialogue, turn, multi=multi) for dialogue, turn in wanted], concurrency
-    )
     return AuditReport(
-        provider=experts.name,
+        provider=provider,
         multi=multi,
         by_language=_rows(turns, lambda turn: turn.language),
         by_type=_rows(turns, lambda turn: f"{turn.language} {turn.type}"),
@@ -70,18 +87,32 @@ async def replay_success(
     Raises:
         InputError: if there are no dialogues.
     """
+    return replay_rows(await replay(experts, dialogues, multi=multi, concurrency=concurrency))
+
+
+async def replay(
+    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> tuple[Replayed, ...]:
+    """Return whether every node is given when `experts` answer the logged seeker lines."""
     wanted = list(dialogues)
-    if not wanted:
+    jobs = [partial(_replay, experts, dialogue, multi=multi) for dialogue in wanted]
+    return tuple(zip(wanted, await _all(jobs, concurrency), strict=True))
+
+
+def replay_rows(outcomes: Sequence[Replayed]) -> tuple[ReplayRow, ...]:
+    """Sum up replays by language.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if not outcomes:
         raise InputError("There are no dialogues to replay.")
-    outcomes = await _all(
-        [partial(_replay, experts, dialogue, multi=multi) for dialogue in wanted], concurrency
-    )
     rows = []
-    for language in sorted({one.task.language for one in wanted}):
+    for language in sorted({dialogue.task.language for dialogue, _ in outcomes}):
         pairs = [
-            (one.task.type, float(outcome), float(one.complete))
-            for one, outcome in zip(wanted, outcomes, strict=True)
-            if one.task.language == language
+            (dialogue.task.type, float(outcome), float(dialogue.complete))
+            for dialogue, outcome in outcomes
+            if dialogue.task.language == language
         ]
         types, replayed, logged = zip(*pairs, strict=True)
         change = [after - before for after, before in zip(replayed, logged, strict=True)]
@@ -167,13 +198,19 @@ def _rows(turns: Sequence[Compared], label: Callable[[Compared], str]) -> tuple[
             [value(turn) for turn in group], [turn.type for turn in group], bounds=(0, most)
         )
 
+    def kept(group: Sequence[Compared]) -> Interval | None:
+        twos = [turn for turn in group if turn.kept is not None]
+        return interval(twos, lambda turn: float(not turn.decided), 1) if twos else None
+
     return tuple(
         AuditRow(
             label=name,
             agreement=interval(group, lambda turn: float(turn.agrees), 1),
             wrong=interval(group, lambda turn: 100.0 * turn.wrong, 100),
             missed=interval(group, lambda turn: 100.0 * turn.missed, 100),
-            spurious=interval(group, lambda turn: 100.0 * turn.spurious, 100),
+            kept=kept(group),
+            unasked=interval(group, lambda turn: 100.0 * turn.unasked, 100),
+            refused=interval(group, lambda turn: 100.0 * turn.refused, 100),
         )
         for name, group in groups.items()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +15,18 @@ from logs.paths import default_path
 from simulator.clarq.audit import CONCURRENCY, audit, replay_success
 from simulator.clarq.audited import AuditDialogue, load_dialogues
 from simulator.clarq.graph import PROVIDER, ProviderAgent
-from simulator.clarq.reporting.audit_report import AuditReport, ReplayRow, audit_json, print_audit
+from simulator.clarq.labelled import training_questions
+from simulator.clarq.left_out import audit_left_out
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.reporting.audit_report import (
+    AuditReport,
+    ReplayRow,
+    audit_json,
+    print_audit,
+    sections_json,
+)
 from simulator.clarq.reporting.terminal import tell_left_out
+from simulator.clarq.results import read_results
 from simulator.clarq.seating import seat_for
 from simulator.errors import InputError
 from simulator.home import home
@@ -32,13 +43,26 @@ def audit_provider(
     multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
     replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,
     show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
+    leave_types_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-types-out", help="offline/experts on types they are not trained on, from files"
+        ),
+    ] = False,
     as_json: JsonOption = False,
     concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
     budget: BudgetOption = None,
     base_url: BaseUrlOption = None,
     log: LogOption = None,
 ) -> None:
-    """Compare a provider's decisions with those in published results or in a run."""
+    """Compare a provider's decisions with those in published results or in a run.
+
+    With --leave-types-out, the built-in provider is trained anew for each part of the task types, on all the
+    others, and compared on that part: with single- and multi-info dialogues, and with labelled questions.
+    """
+    if leave_types_out:
+        _audit_left_out(sources, provider, replay=replay, show=show, as_json=as_json)
+        return
     dialogues, erased = load_dialogues(sources, log or default_path(), tell_left_out)
     options = ModelOptions(
         base_url=base_url,
@@ -54,6 +78,26 @@ def audit_provider(
         console.print_json(data=audit_json(report, replayed, erased))
     else:
         print_audit(console, report, replayed, show=show, erased=erased)
+
+
+def _audit_left_out(sources: Sequence[str], provider: str, *, replay: bool, show: int, as_json: bool) -> None:
+    if provider != OfflineExperts().name:
+        raise InputError(
+            f"--leave-types-out trains {OfflineExperts().name}; {provider} cannot be trained here."
+        )
+    if missing := [source for source in sources if not Path(source).is_file()]:
+        raise InputError(f"--leave-types-out needs published results files; {missing[0]} is not a file.")
+    files = {Path(source): read_results(source) for source in sources}
+    for path, file in files.items():
+        tell_left_out(path, file)
+    runs = [file.dialogues for file in files.values()]
+    sections = asyncio.run(audit_left_out(runs, training_questions(), replays=replay))
+    console = Console()
+    if as_json:
+        console.print_json(data=sections_json(sections))
+        return
+    for part in sections:
+        print_audit(console, part.report, part.replay, show=show, title=part.title)
 
 
 async def _audit_named(

@@ -11,6 +11,7 @@ from logs import LogReader
 from logs.query import Played
 from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER
+from simulator.clarq.labelled import Labelled
 from simulator.clarq.results import PublishedDialogue, ResultsFile, provider_steps, read_results
 from simulator.errors import InputError
 from simulator.runner.logged import erased_episodes
@@ -60,6 +61,19 @@ def from_published(dialogue: PublishedDialogue) -> AuditDialogue:
             for step in provider_steps(dialogue)
         ),
     )
+
+
+def from_labelled(question: Labelled) -> AuditDialogue:
+    """A labelled question; only its own turn is compared.
+
+    Where several nodes each answer a part, a single-info provider gives the first.
+    """
+    situation = question.situation
+    turn = AuditTurn(
+        position=len(situation.lines), frontier=situation.frontier, given=tuple(sorted(question.nodes)[:1])
+    )
+    name = f"{situation.task.id}.{situation.task.language}"
+    return AuditDialogue(id=name, task=situation.task, lines=situation.lines, turns=(turn,))
 
 
 def from_played(task: Task, played: Played) -> AuditDialogue:

@@ -23,16 +23,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.clarq.attributes import HOW, asked_attribute
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import asked_kinds, foci
-from simulator.clarq.lexical import clauses, is_question, sentences, topics
+from simulator.clarq.lexical import clauses, corrected, is_question, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import Frontier, Language, Tree
 
 # Least share of the utterance's topics that the task must know. Of the published utterances one in two
 # hundred stays below; of the same utterances said in a task of another type nineteen in twenty do.
 ON_TOPIC = 0.2
+# Characters up to which an utterance is brief, as a person's are. Those of the published seekers are longer.
+BRIEF = {"en": 110, "zh": 40}
+TERSE = 3  # topics up to which an utterance is terse
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same however long the dialogue is
 
 ASKED = (
@@ -48,6 +52,14 @@ ASKED = (
     "no_question_word",
     "how_of_a_place",  # asks how, while the node names a place
     "alternatives",  # offers alternatives (A or B?), siblings of the node's option among them
+    "attribute_settled",  # asks for an attribute (where, when, who, how much, …), and the node settles it
+    "attribute_settled_alone",  # and no other node does
+    "attribute_missing",  # and the node does not
+    "own_skill",  # asks how to do what is among the seeker's skills
+    "topic_cover",  # share of the asking's focus that the node covers, not over that of other nodes
+    "terse",  # a few words without a question word
+    "alternatives_hinted",  # offers alternatives that share words with siblings of the node's option
+    "neighbours_named",  # names entries that stand next to the node's option in its list, and no node's own
     "kind_not_named",  # the node settles a kind of which there are several, and the asking names none of it
 )
 NODE = (
@@ -55,6 +67,7 @@ NODE = (
     "passed_over",  # turns in which it was available and nothing or a later node was given, up to 3
     "has_siblings",  # names an option that has siblings
     "similar",  # cosine with the whole utterance
+    "follows",  # is a child of the node given last
 )
 
 _GENERIC = {
@@ -78,9 +91,23 @@ _ALTERNATIVES = {"en": " or ", "zh": "还是"}
 # A question of pronouns and question words alone points at what was said before it; a greeting does not.
 _POINTING = {
     "en": re.compile(
-        r"^(?!.*how (?:are|do) you)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b", re.IGNORECASE
+        r"^(?!.*\b(?:are|do) you\b|.*\byour\b)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b",
+        re.IGNORECASE,
     ),
-    "zh": re.compile(r"^(?!.*你好)[^？?]{0,4}(?:哪|怎|什么|如何|谁|为何)"),
+    "zh": re.compile(r"^(?!.*你(?:好|是|叫))[^？?]{0,4}(?:哪|怎|什么|如何|谁|为何)"),
+}
+
+
+# Asks something of the provider as a person, not of the task.
+_PERSONAL = {
+    "en": re.compile(
+        r"\b(?:who|how|what) are you\b(?! (?:talking|referring))|\bwhat(?:'s| is) your name\b"
+        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|say|sure|tell)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"你(?:自己)?(?:是谁|是什么人|是机器|是人|叫什么|喜欢|爱吃|读过|看过|吃过|吃饭|去过|几岁|多大|好吗|住|累|结婚|今天)"
+    ),
 }
 
 
@@ -123,6 +150,12 @@ class Reading:
         asked: the sentences that ask something.
         stated: the topics of those that do not.
         all_generic: whether all that is asked is "anything else?" and "is that right?".
+        generic_share: the share of the sentences that ask for no more than that.
+        personal: whether it asks something of the provider as a person.
+        brief: whether the utterance is as short as a person's.
+        terse: whether it is of a few words.
+        unknown: share of its topics that the task does not know.
+        attributes: which attribute each asking asks for, if any.
         confirming: whether the utterance asks for confirmation anywhere.
         on_topic: whether the utterance is about the task at all.
         pointing: whether it only points back at what was said before ("Which one?", "How?").
@@ -130,7 +163,8 @@ class Reading:
     """
 
     def __init__(self, situation: Situation) -> None:
-        language, utterance = situation.task.language, situation.utterance
+        language = situation.task.language
+        utterance = corrected(situation.utterance, language)
         self.index = indexed(situation.task)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
@@ -138,10 +172,12 @@ class Reading:
         self.asked = tuple(sentence for sentence in found if is_question(sentence, language))
         self.stated = _topics_of([sentence for sentence in found if sentence not in self.asked], language)
         self.confirming = bool(_CONFIRMING[language].search(utterance))
-        self.all_generic = bool(self.asked) and all(
-            _GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence)
+        generic = [
+            bool(_GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence))
             for sentence in self.asked
-        )
+        ]
+        self.all_generic = bool(generic) and all(generic)
+        self.generic_share = sum(generic) / len(generic) if generic else 0.0
         self.utterance, self.language = utterance, language
         self._situation = situation
         self._askings = _askings(self.asked or (utterance,), language)
@@ -150,12 +186,25 @@ class Reading:
         self.pointing = not said and bool(_POINTING[language].search(utterance))
         if self.pointing:
             self._topics = [topics(_given_last(situation), language)]
-        self.on_topic = self.pointing or len(said & self.index.about) >= ON_TOPIC * max(1, len(said))
+        known = sum(map(self.index.known, said))
+        self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(said))
+        self.personal = bool(_PERSONAL[language].search(utterance))
+        self.brief = len(utterance) <= BRIEF[language]
+        self.unknown = 1 - known / len(said) if said else 0.0
+        self.attributes = [asked_attribute(asking, language) for asking in self._askings]
+        self.terse = len(said) <= TERSE
         whole = dict.fromkeys(said.union(*self._topics), 1.0)
         # One row per asking, and a last one for the whole utterance.
         self._rows = self.index.rows([*(dict.fromkeys(one, 1.0) for one in self._topics), whole])
         self._likeness, self._explanation_likeness = self.index.likeness(self._rows)
         self.likeness = self._likeness[:-1]
+
+    @cached_property
+    def opening_likeness(self) -> float:
+        """How alike the asking that is most like it and the opening are."""
+        opening = topics(self._situation.task.tree.opening, self.language)
+        shares = (len(said & opening) / len(said) for said in self._topics if said)
+        return max(shares, default=0.0)
 
     @cached_property
     def features(self) -> Features:
@@ -207,6 +256,14 @@ class Reading:
             1 - worded,
             how * index.places,
             alternatives * (siblings > 0),
+            *self._attributes(kind.shape),
+            self._asks_own_skill(),
+            node,
+            (1 - worded) * self.terse,
+            alternatives
+            * (siblings == 0)
+            * np.minimum(index.hinted(self._rows)[:-1] @ (index.siblings + index.names).T, 1),
+            np.minimum(named @ index.neighbours.T, 1) * (siblings == 0),
             index.several & (kind == 0) & (siblings == 0),
         )
         features = np.empty((*kind.shape, len(ASKED)))
@@ -214,9 +271,32 @@ class Reading:
             features[:, :, position] = values
         return features
 
+    def _attributes(self, shape: tuple[int, ...]) -> Floats:
+        """Per asking and node: is the attribute settled, by it alone, or not; shape (3, askings, nodes)."""
+        found = np.zeros((3, *shape))
+        for row, attribute in enumerate(self.attributes):
+            if attribute is None:
+                continue
+            settles = self.index.settles(attribute)
+            found[0, row] = settles
+            found[1, row] = settles * (settles.sum() == 1)
+            if attribute != HOW:
+                found[2, row] = 1 - settles
+        return found
+
+    def _asks_own_skill(self) -> Floats:
+        """Where it is asked how to do what the seeker can do; shape (askings, 1)."""
+        return np.array(
+            [
+                [float(attribute == HOW and any(skill and skill <= said for skill in self.index.skills))]
+                for attribute, said in zip(self.attributes, self._topics, strict=True)
+            ]
+        )
+
     def _node_features(self, columns: Sequence[int]) -> Floats:
         """Of every available node, in the order of `NODE`."""
-        past = past_turns(self._situation)
+        # A person asks for one thing after the other: what has not been given was not asked for.
+        past = () if self.brief else past_turns(self._situation)
         passed_over = [min(3, sum(turn.passed_over(node) for turn in past)) for node in self.available]
         return np.column_stack(
             [
@@ -224,6 +304,7 @@ class Reading:
                 passed_over,
                 self.index.has_siblings[columns],
                 self._likeness[-1][columns],
+                [bool(self.given) and node.rpartition(".")[0] == self.given[-1] for node in self.available],
             ]
         ).astype(np.float64)
 

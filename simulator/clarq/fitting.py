@@ -1,4 +1,4 @@
-"""Maximum likelihood for the ranker's model; needed for training only."""
+"""Maximum likelihood for the models that decide; needed for training only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from simulator.clarq.features import ASKED, NODE, Features
-from simulator.clarq.ranker import Coefficients, Example
+from simulator.clarq.features import ASKED, NODE
+from simulator.clarq.ranker import Coefficients, Example, Logistic
 from simulator.clarq.task_index import Floats
 
 DIGITS = 4  # so that the file is the same on machines whose last bits differ
@@ -48,22 +48,30 @@ def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
     )
 
 
-def fit_multi(coefficients: Coefficients, decisions: Sequence[tuple[Features, frozenset[int]]]) -> float:
-    """The shift c that makes the nodes a multi-info provider gave most likely.
+def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penalty: float) -> Logistic:
+    """The most likely logistic regression, with a ridge penalty on standardised weights.
 
     Args:
-        coefficients: of the single-info provider.
-        decisions: features, and the positions of the nodes given.
+        names: of the features.
+        features: shape (examples, len(names)).
+        outcomes: 1 or 0 per example.
+        penalty: of half the squared weights, in units of log-likelihood.
     """
-    logits = np.concatenate([coefficients.logits(features) for features, _ in decisions])
-    given = np.concatenate(
-        [[float(i in chosen) for i in range(len(features.node))] for features, chosen in decisions]
-    )
+    table, mean, scale = _standardised(features)
 
-    def surprise(shift: float) -> float:
-        return float((np.logaddexp(0, logits + shift) - given * (logits + shift)).sum())
+    def loss(point: Floats) -> tuple[float, Floats]:
+        odds = table @ point[:-1] + point[-1]
+        error = scipy.special.expit(odds) - outcomes
+        value = float(
+            (np.logaddexp(0, odds) - outcomes * odds).sum() + 0.5 * penalty * point[:-1] @ point[:-1]
+        )
+        # Keeps the bias finite where all outcomes are the same.
+        value += 0.05 * float(point[-1] ** 2)
+        return value, np.append(table.T @ error + penalty * point[:-1], error.sum() + 0.1 * point[-1])
 
-    return round(float(scipy.optimize.minimize_scalar(surprise, bounds=(-3, 3), method="bounded").x), DIGITS)
+    point = scipy.optimize.minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B").x
+    weights = point[:-1] / scale
+    return Logistic(_named(names, weights), round(float(point[-1] - weights @ mean), DIGITS))
 
 
 def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:

@@ -40,7 +40,7 @@ _HOW = re.compile(r"how|如何|怎.*")
 _SORT = frozenset(("type", "types", "kind", "kinds", "sort", "sorts"))
 _KIND_EN = re.compile(r"\b(?:which|what)\b([^.?!,;:—–()]*)")
 _KIND_ZH = re.compile(
-    r"(?:哪|什么)(?:一|几|些)?(?:个|种|条|家|把|位|座|件|辆|类|款|只|样|封|块|所)?([\u4e00-\u9fff]{2,8})"
+    r"(?:哪|什么)(?:一|几|些)? ?(?:个|种|条|家|把|位|座|件|辆|类|款|只|样|封|块|所)?([\u4e00-\u9fff]{2,8})"
 )
 _SEVERAL = {
     "en": re.compile(

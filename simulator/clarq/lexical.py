@@ -8,11 +8,13 @@ dictionary beyond the lists in `tables/lexical.yaml`.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import snowballstemmer
 import yaml
 
 from trees import Language
@@ -29,6 +31,23 @@ _STOP_ZH = re.compile(
 # The first word of a group stands for itself, lest a shorter one be found within it.
 _SYNONYMS_ZH = {word: group[0] for group in map(str.split, _LISTS["zh"]["synonyms"]) for word in group}
 _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, reverse=True)))
+
+_MEASURE_ZH = re.compile(rf"(哪|这|那)[一几]?[{_LISTS['zh']['measures']}](?=[\u4e00-\u9fff])")
+
+_MISSPELLINGS = {
+    word: first for first, *others in map(str.split, _LISTS["en"]["misspelt"]) for word in others
+}
+_MISSPELT_EN = re.compile(rf"\b(?:{'|'.join(_MISSPELLINGS)})\b", re.IGNORECASE)
+# "were do i camp" asks for a place, "were there any" does not.
+_WERE = re.compile(
+    r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE
+)
+# 那 is typed for 哪; without any other mark of a question it is one.
+_THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿])")
+_ASKS_ZH = re.compile(r"[吗呢吧么谁几哪]|什么|怎|如何|多[少大久长]|是否|还是|[行对好可]不[行对好可]")
+
+_STEMMER = snowballstemmer.stemmer("english")
+_IRREGULAR = {word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others}
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[a-z0-9]+")
@@ -57,18 +76,6 @@ _QUESTION = {
         r"[？?]|请|能否|吗|呢|哪|什么|怎么|如何|是否|还是|不知道|不确定|不清楚|想知道|想了解|想确认"
     ),
 }
-# English endings, longest first: what is cut off and what is put in its place.
-_ENDINGS = (
-    ("iness", "y"),
-    ("ies", "y"),
-    ("sses", "ss"),
-    ("ing", ""),
-    ("edly", ""),
-    ("ed", ""),
-    ("es", ""),
-    ("s", ""),
-    ("ly", ""),
-)
 
 
 class Placed(NamedTuple):
@@ -98,7 +105,11 @@ def topic_of(term: str) -> str:
 
 
 def unite_synonyms(text: str) -> str:
-    """Chinese text with every word of a group of synonyms replaced by the first of the group."""
+    """Chinese text with every word of a group of synonyms replaced by the first of the group.
+
+    A measure word between a question word and its noun goes: it would form a pair with the noun.
+    """
+    text = _MEASURE_ZH.sub(r"\1 ", text)
     return _SYNONYM_ZH.sub(lambda match: _SYNONYMS_ZH[match.group()], text)
 
 
@@ -129,6 +140,14 @@ def chinese_places(text: str) -> list[Placed]:
     return found
 
 
+def corrected(text: str, language: Language) -> str:
+    """Return what was meant where a question word is misspelt, as it often is in a hurry."""
+    if language == "en":
+        text = _MISSPELT_EN.sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
+        return _WERE.sub("where", text)
+    return text if _ASKS_ZH.search(text) else _THAT_ZH.sub("哪", text)
+
+
 def sentences(text: str, language: Language) -> tuple[str, ...]:
     """The sentences of `text` with their end marks; list items count as sentences, their numbers go."""
     text = _NUMBERING.sub("", _BLANKS.sub(" ", text))
@@ -149,17 +168,46 @@ def is_question(sentence: str, language: Language) -> bool:
     return bool(_QUESTION[language].search(sentence))
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """An English word without its inflection; only meant for comparing words with each other."""
-    if len(word) <= 3:
-        return word
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)] + instead
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lse":
-        word = word[:-1]
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+    """Return an English word's stem; only meant for comparing words with each other."""
+    return str(_STEMMER.stemWord(_IRREGULAR.get(word, word)))
+
+
+def similar_topics(topic: str, known: Collection[str]) -> tuple[str, ...]:
+    """Return those of the `known` topics that an unknown one probably stands for.
+
+    English: the one that is a single slip away (a letter left out, doubled, replaced, or two exchanged).
+    Chinese: for a single character the pairs that contain it; for a pair those that share a character in
+    the same place, if they are at most two.
+    """
+    if topic[0] < "\u4e00":
+        if len(topic) < 4:
+            return ()
+        near = tuple(other for other in known if _slipped(topic, other))
+        return near if len(near) == 1 else ()
+    if len(topic) == 1:
+        return tuple(other for other in known if len(other) == 2 and topic in other)
+    near = tuple(
+        other for other in known if len(other) == 2 and (other[0] == topic[0] or other[1] == topic[1])
+    )
+    return near if len(near) <= 2 else ()
+
+
+def _slipped(one: str, other: str) -> bool:
+    """Return True if one slip of the pen turns `one` into `other`."""
+    if abs(len(one) - len(other)) > 1 or len(other) < 4 or one[0] != other[0]:
+        return False
+    shorter, longer = sorted((one, other), key=len)
+    start = next((i for i, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
+    if len(shorter) < len(longer):
+        return shorter[start:] == longer[start + 1 :]
+    if shorter[start + 1 :] == longer[start + 1 :]:
+        return len(shorter) >= 5
+    return (
+        shorter[start + 2 :] == longer[start + 2 :]
+        and shorter[start : start + 2] == longer[start : start + 2][::-1]
+    )
 
 
 def _english(text: str) -> list[str]:

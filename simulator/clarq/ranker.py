@@ -1,18 +1,19 @@
-"""Which available node would be given: a small trained model over lexical features.
+"""Which available node would be given, if any: small trained models over lexical features.
 
 The provider looks at the available nodes in order and gives the first it finds appropriate; if none is, it
-looks again less strictly (spec section 3, step 4). The model is that procedure with chances instead of
+looks again less strictly (spec section 3, step 4). The **ranking** is that procedure with chances instead of
 verdicts. A node fits an utterance if it fits one of its askings (see `features.py`): its **logit** is
 
     log(sum over askings of exp(w · asked features)) + v · node features + a
 
 and it is accepted with chance s(logit) in the first pass and s(logit + b) in the second, b > 0, where s is
 the logistic function. So the chance that a node is given is that of refusing all before it and accepting it,
-in the first pass or, all having been refused there, in the second; what is left over is the chance of a
-Response II. The multi-info provider gives every node whose logit + c is positive.
+in the first pass or, all having been refused there, in the second.
 
-There are two sets of coefficients: for tasks whose nodes have explanations, and for those without.
-Coefficients: `ranker.json`, made by `train_command.py`.
+Whether any node is given at all, and which ones the multi-info provider gives, is decided by two logistic
+regressions on top (`decision.py`). All of it comes in two **styles**, for a seeker who writes as the
+published language models do and for one as brief as people are, and once for tasks whose nodes have
+explanations and once for those without. Coefficients: `ranker.json`, made by `train_command.py`.
 """
 
 from __future__ import annotations
@@ -49,20 +50,20 @@ class Coefficients:
         node: weights v of the nodes' features, by name, in the order of `features.NODE`.
         strict: a.
         leniency: b; positive.
-        multi: c.
-        none: what the chance of a Response II is multiplied by before the likeliest outcome is taken.
     """
 
     asked: dict[str, float]
     node: dict[str, float]
     strict: float
     leniency: float
-    multi: float = 0.0
-    none: float = 1.0
+
+    def asked_logits(self, features: Features) -> Floats:
+        """What each asking adds to a node's logit; shape (askings, nodes)."""
+        return np.asarray(features.asked @ self._asked)
 
     def logits(self, features: Features) -> Floats:
         """Log-odds that a node is accepted in the first pass; shape (nodes,)."""
-        asked = features.asked @ self._asked
+        asked = self.asked_logits(features)
         top = asked.max(axis=0)
         together = top + np.log(np.exp(asked - top).sum(axis=0))
         return np.asarray(together + features.node @ self._node + self.strict)
@@ -75,11 +76,6 @@ class Coefficients:
         count = len(logits)
         return np.append(given[:count] + given[count:], before[-1])
 
-    def likeliest(self, chances: Floats) -> int:
-        """Position of the node to give, -1 for a Response II."""
-        best = int(np.argmax(chances[:-1]))
-        return best if chances[best] > self.none * chances[-1] else -1
-
     @cached_property
     def _asked(self) -> Floats:
         return np.array(list(self.asked.values()))
@@ -87,6 +83,52 @@ class Coefficients:
     @cached_property
     def _node(self) -> Floats:
         return np.array(list(self.node.values()))
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """A logistic regression.
+
+    Attributes:
+        weights: by feature.
+        bias: log-odds where all features are 0.
+    """
+
+    weights: dict[str, float]
+    bias: float
+
+    def odds(self, features: Floats) -> Floats:
+        """Return the log-odds of each row of `features`."""
+        return np.asarray(features @ self._weights + self.bias)
+
+    @cached_property
+    def _weights(self) -> Floats:
+        return np.array(list(self.weights.values()))
+
+
+@dataclass(frozen=True)
+class Style:
+    """All that decides on utterances of one style.
+
+    Attributes:
+        ranking: how well each node fits.
+        rejection: whether none answers; features `decision.REASONS`.
+        several: whether the multi-info provider gives a node; features `decision.SHARES`.
+        none: by language, what the chance of giving nothing is multiplied by before it is compared.
+    """
+
+    ranking: Coefficients
+    rejection: Logistic
+    several: Logistic
+    none: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Styles:
+    """What decides on chatty utterances and what on brief ones."""
+
+    chatty: Style
+    brief: Style
 
 
 @dataclass(frozen=True)
@@ -99,8 +141,8 @@ class Ranker:
         training: what they were trained on.
     """
 
-    explained: Coefficients
-    bare: Coefficients
+    explained: Styles
+    bare: Styles
     training: dict[str, Any]
 
     def dumps(self) -> str:
@@ -111,7 +153,21 @@ class Ranker:
     def loads(cls, text: str) -> Ranker:
         """From JSON text made by `dumps`."""
         plain = json.loads(text)
-        return cls(Coefficients(**plain["explained"]), Coefficients(**plain["bare"]), plain["training"])
+        return cls(_styles(plain["explained"]), _styles(plain["bare"]), plain["training"])
+
+
+def _styles(plain: dict[str, dict[str, Any]]) -> Styles:
+    return Styles(
+        **{
+            name: Style(
+                Coefficients(**style["ranking"]),
+                Logistic(**style["rejection"]),
+                Logistic(**style["several"]),
+                style["none"],
+            )
+            for name, style in plain.items()
+        }
+    )
 
 
 @cache

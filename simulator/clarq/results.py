@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -149,6 +149,20 @@ def file_digest(path: str | Path) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def split_runs(
+    runs: Iterable[Sequence[PublishedDialogue]],
+) -> tuple[list[PublishedDialogue], list[PublishedDialogue]]:
+    """Return the dialogues of single-info runs and those of multi-info ones.
+
+    A multi-info provider gives one node here and there, so a run is one if any of its dialogues is.
+    """
+    single: list[PublishedDialogue] = []
+    several: list[PublishedDialogue] = []
+    for run in runs:
+        (several if any(dialogue.multi for dialogue in run) else single).extend(run)
+    return single, several
 
 
 def provider_steps(dialogue: PublishedDialogue) -> Iterator[ProviderStep]:

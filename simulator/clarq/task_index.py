@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.clarq.attributes import settled_attributes
 from simulator.clarq.focus import asked_kinds, focus_of_text, several_of
-from simulator.clarq.lexical import topics
+from simulator.clarq.lexical import similar_topics, topics
 from trees import Task
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,9 @@ Topics = frozenset[str]
 UNKNOWN = 0.25
 # Keeps a share of very little from being large.
 FLOOR = 0.5
+# Weight of a topic that is only probably meant.
+NEAR = 0.6
+NEXT = 2  # how far a neighbour in a list may be
 KEPT = 512  # tasks whose index is kept
 
 
@@ -68,8 +72,10 @@ class TaskIndex:
         several: whether the explanation says that there are several of something; shape (nodes,).
         names: which options a node names; shape (nodes, options).
         siblings: the siblings of those; shape (nodes, options).
+        neighbours: options next to those in their list that neither nodes nor siblings account for.
         has_siblings: whether there are any; shape (nodes,).
         places: whether the node names a place; shape (nodes,).
+        skills: the topics of each skill of the seeker's.
     """
 
     def __init__(self, task: Task) -> None:
@@ -80,6 +86,11 @@ class TaskIndex:
         both = [one | other for one, other in zip(texts, explained, strict=True)]
         options = _options(task)
         names = [_named(options, text) for text in texts]
+        entries = [entry for _, entry in _entries(task)]
+        settled = [
+            settled_attributes(node, task.background, [entries[i] for i in named], language)
+            for node, named in zip(nodes, names, strict=True)
+        ]
         kinds = [
             several_of(text, language).union(*(options[i].topics - options[i].own for i in named))
             for text, named in zip(explanations, names, strict=True)
@@ -95,6 +106,9 @@ class TaskIndex:
         )
         vocabulary = sorted(self.about.union(*both, *asked))
         self._row = {topic: row for row, topic in enumerate(vocabulary)}
+        # What is misspelt is most often a thing or a place.
+        self._listed = frozenset[str]().union(*(option.topics for option in options))
+        self._nearest: dict[str, tuple[str, ...]] = {}
         self._weigh(both)
         whole, alone = self._columns(both), self._columns(explained)
         foci, kind = (
@@ -109,12 +123,15 @@ class TaskIndex:
         self._focus_norms = self._weights @ foci**2
         self.several = np.array([bool(several_of(text, language)) for text in explanations])
         self.asked_kinds = self._columns(asked)
+        self.skills = tuple(option.topics for option in options if option.kind == "skills")
         self._own = self._columns([option.own for option in options])
         self._own_sizes = self._own.sum(axis=0)
         self.names = _flags(names, len(options))
         siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
+        self.neighbours = _flags(_neighbours(options, names, siblings), len(options))
         self.has_siblings = np.array([bool(found) for found in siblings])
+        self._settled = settled
         self.places = np.array(
             [any(options[i].kind == "scenes" for i in named) for named in names], dtype=float
         )
@@ -126,12 +143,35 @@ class TaskIndex:
         for row, weights in enumerate(weighted):
             for topic, weight in weights.items():
                 column = self._row.get(topic)
-                if column is None:
+                if column is not None:
+                    known[row, column] = max(weight, known[row, column])
+                elif near := self._near(topic):
+                    columns = [self._row[other] for other in near]
+                    known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
+                else:
                     unknown[row] += weight
                     squares[row] += weight * weight
-                else:
-                    known[row, column] = weight
         return Rows(known, unknown, squares)
+
+    def settles(self, attribute: str) -> Floats:
+        """1 where a node settles `attribute`; shape (nodes,)."""
+        return np.array([attribute in found for found in self._settled], dtype=float)
+
+    def known(self, topic: str) -> float:
+        """Return how surely the task has `topic`: 1, or less if it only has one that may be meant."""
+        if topic in self.about:
+            return 1.0
+        return NEAR if self._near(topic) else 0.0
+
+    def _near(self, topic: str) -> tuple[str, ...]:
+        """The task's topics that an unknown one probably stands for: a slip of the pen, a part of a word."""
+        if topic not in self._nearest:
+            near = similar_topics(topic, self._listed)
+            # Two Chinese characters of a verb are soon like two others; a single one is a part of a word.
+            if not near and (topic[0] < "\u4e00" or len(topic) == 1):
+                near = similar_topics(topic, self._row)
+            self._nearest[topic] = near
+        return self._nearest[topic]
 
     def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
         """Weighted cosine of each row with each node, as a whole and its explanation; (rows, nodes) each."""
@@ -156,8 +196,13 @@ class TaskIndex:
 
     def named(self, rows: Rows) -> Floats:
         """1 where a row has all own topics of an option, else 0; shape (rows, options)."""
-        present = (rows.known > 0).astype(float) @ self._own
+        present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray((present >= self._own_sizes) & (self._own_sizes > 0), dtype=float)
+
+    def hinted(self, rows: Rows) -> Floats:
+        """The share of an option's own topics that a row has; shape (rows, options)."""
+        present = (rows.known >= NEAR).astype(float) @ self._own
+        return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
     def _weigh(self, documents: Sequence[Topics]) -> None:
         """Inverse document frequencies over the nodes."""
@@ -196,12 +241,14 @@ def _by_value(task: Task) -> TaskIndex:
     return TaskIndex(task)
 
 
-def _options(task: Task) -> tuple[Option, ...]:
-    entries = [
-        (kind, topics(re.split(r"[(（]", entry)[0], task.language))
-        for kind in ("items", "skills", "scenes")
-        for entry in getattr(task.background, kind)
+def _entries(task: Task) -> list[tuple[str, str]]:
+    return [
+        (kind, entry) for kind in ("items", "skills", "scenes") for entry in getattr(task.background, kind)
     ]
+
+
+def _options(task: Task) -> tuple[Option, ...]:
+    entries = [(kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)]
     counts = Counter(topic for _, found in entries for topic in found)
     return tuple(
         Option(kind, found, frozenset(topic for topic in found if counts[topic] == 1))
@@ -221,6 +268,30 @@ def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
         if position not in named
         and any(options[i].kind == option.kind and options[i].topics & option.topics for i in named)
     ]
+
+
+def _neighbours(
+    options: Sequence[Option], names: Sequence[Sequence[int]], siblings: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Per node, the unaccounted-for options that form a run with one it names: alike in use, not in name."""
+    taken = {position for found in (*names, *siblings) for position in found}
+    free = [position not in taken for position in range(len(options))]
+    found = []
+    for named in names:
+        near: list[int] = []
+        for start in named:
+            for step in (1, -1):
+                position = start + step
+                while (
+                    0 <= position < len(options)
+                    and free[position]
+                    and options[position].kind == options[start].kind
+                    and abs(position - start) <= NEXT
+                ):
+                    near.append(position)
+                    position += step
+        found.append(near)
+    return found
 
 
 def _flags(chosen: Sequence[Sequence[int]], width: int) -> Floats:

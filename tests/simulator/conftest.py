@@ -35,7 +35,11 @@ ENGLISH = Task(
     tree=Tree(
         "Fill the lamp with oil, fetch a wick from a cellar and light it when it is dark.",
         (
-            Node("1", "Only whale oil burns bright enough.", "There are multiple oils. Which one fills it."),
+            Node(
+                "1",
+                "Only whale oil burns bright enough.",
+                "Which one, once noticed that there are multiple oils.",
+            ),
             Node("2", "Go down to the south cellar for the wick.", "Which cellar holds the wick."),
             Node("2.1", "The iron key opens that cellar door.", "How to get into the cellar."),
             Node("2.1.1", "You find the iron key behind the stove.", "Where the key is."),
@@ -57,7 +61,7 @@ CHINESE = Task(
     tree=Tree(
         "往灯里加油，到地窖取灯芯，天黑时点亮它。",
         (
-            Node("1", "只有鲸油烧得够亮。", "这里有多种油。回答应该用哪种油。"),
+            Node("1", "只有鲸油烧得够亮。", "对方注意到存在多个油罐。回答应该用哪种油。"),
             Node("2", "灯芯要到南地窖去拿。", "回答灯芯在哪个地窖。"),
             Node("2.1", "铁钥匙能打开那个地窖的门。", "回答怎样进入地窖。"),
             Node("2.1.1", "铁钥匙挂在炉子后面。", "回答钥匙在哪里。"),

@@ -23,8 +23,8 @@ from trees import Node
 SEED: Final = 8848  # paper VI-A, with temperature 0
 # A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
 _PASSES: Final = ("node", "node_again", "assumption")
-# How explanations say that a node picks one of several options.
-_SEVERAL: Final = ("there are multiple", "多个", "多种")
+# How the published explanations say, of what the seeker must have noticed, that there are several options.
+_SEVERAL: Final = ("that there are multiple", "存在多个")
 
 
 class OpeningAnswer(BaseModel):
@@ -90,13 +90,13 @@ class ModelExperts:
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Three passes over the frontier; the first that finds something ends the walk.
 
-        The single-info provider stops at the first suitable node of a pass, the multi-info provider
-        asks about all of them.
+        The multi-info provider asks about all nodes in the first pass. Otherwise, and in its later passes,
+        the first suitable node ends the walk.
         """
         nodes = situation.frontier.available
         analyses: dict[str, str] = {}
         for name in _PASSES:
-            found = await self._pass(name, situation, nodes, analyses, multi=multi)
+            found = await self._pass(name, situation, nodes, analyses, multi=multi and name == _PASSES[0])
             if found:
                 reason = " ".join(analyses[index] for index in found)
                 return Choice(found, reason, {"pass": name, "analyses": analyses})

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import numpy as np
-
 from personas.templates import render
+from simulator.clarq.decision import Judged
 from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import topics
-from simulator.clarq.ranker import Coefficients, Ranker, load_ranker
+from simulator.clarq.ranker import Ranker, load_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
@@ -58,7 +57,7 @@ class OfflineExperts:
     def __init__(self, ranker: Ranker | None = None, name: str = "offline/experts") -> None:
         self.name = name
         self._ranker = ranker or load_ranker()
-        self._last: tuple[Situation, _Judged] | None = None
+        self._last: tuple[Situation, _Heard] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Yes if the utterance names anything of the task or asks for help with one."""
@@ -106,25 +105,22 @@ class OfflineExperts:
                 break
         return text
 
-    def _judge(self, situation: Situation) -> _Judged:
+    def _judge(self, situation: Situation) -> _Heard:
         """What there is to say of `situation`; the last one is kept, as a turn is heard and then walked."""
         last = self._last
         if last is None or last[0] != situation:
             reading = Reading(situation)
-            coefficients = self._ranker.explained if reading.index.explained else self._ranker.bare
-            logits = coefficients.logits(reading.features) if reading.available else np.zeros(0)
-            judged = _Judged(reading, coefficients, logits, coefficients.chances(logits))
-            self._last = last = (situation, judged)
+            styles = self._ranker.explained if reading.index.explained else self._ranker.bare
+            style = styles.brief if reading.brief else styles.chatty
+            self._last = last = (situation, _Heard(reading, Judged(reading, style)))
         return last[1]
 
 
-class _Judged(NamedTuple):
-    """A reading and what the ranker makes of it."""
+class _Heard(NamedTuple):
+    """A reading and what is made of it."""
 
     reading: Reading
-    coefficients: Coefficients
-    logits: Floats
-    chances: Floats
+    judged: Judged
 
     @property
     def single(self) -> str | None:
@@ -133,24 +129,26 @@ class _Judged(NamedTuple):
         if not reading.available or not asks_about_task(reading):
             return None
         if reading.pointing:
-            return _pointed_at(reading, self.chances)
-        best = self.coefficients.likeliest(self.chances)
+            return _pointed_at(reading, self.judged.chances)
+        best = self.judged.best
         return None if best < 0 else reading.available[best]
 
     @property
     def several(self) -> tuple[str, ...]:
         """The nodes that the multi-info provider gives."""
         reading = self.reading
-        if reading.pointing or not asks_about_task(reading):
+        if reading.pointing or not reading.available or not asks_about_task(reading):
             return tuple(filter(None, [self.single]))
-        fits = self.logits + self.coefficients.multi > 0
-        return tuple(index for index, fit in zip(reading.available, fits, strict=True) if fit)
+        return tuple(reading.available[position] for position in self.judged.several)
 
     @property
     def shown(self) -> dict[str, float]:
         """Chance of each available node to be the one given; ``II`` for a Response II."""
+        if not self.reading.available:
+            return {"II": 1.0}
         names = (*self.reading.available, "II")
-        return {name: round(float(chance), 3) for name, chance in zip(names, self.chances, strict=True)}
+        chances = self.judged.chances
+        return {name: round(float(chance), 3) for name, chance in zip(names, chances, strict=True)}
 
 
 def asks_about_task(reading: Reading) -> bool:
@@ -159,7 +157,7 @@ def asks_about_task(reading: Reading) -> bool:
     The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
     answered. On the published dialogues this rule changes next to nothing.
     """
-    if not reading.on_topic:
+    if reading.personal or not reading.on_topic:
         return False
     return reading.pointing or bool(reading.asked) or bool(_ASKS[reading.language].search(reading.utterance))
 
@@ -187,8 +185,8 @@ def unanswered_type(situation: Situation, reading: Reading) -> Heard:
         if reading.stated & about or reading.confirming:
             return Heard(TurnType.WHOLE_TASK, "sums up and asks whether that is all")
         return Heard(TurnType.VAGUE, "asks whether there is anything else")
-    if not reading.on_topic:
-        return Heard(TurnType.UNRELATED, "names nothing of the task")
+    if reading.personal or not reading.on_topic:
+        return Heard(TurnType.UNRELATED, "asks for nothing of the task")
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
         return Heard(TurnType.REPEATED, f"node {repeated[0]} has answered it")

@@ -13,6 +13,14 @@ from rich.table import Table
 from simulator.runner.logged import ERASED
 from simulator.stats import Interval
 
+# How the tables name what goes wrong, and the rate of `AuditRow` that counts it.
+_RATES = {
+    "unasked nodes": "unasked",
+    "wrong Response II": "refused",
+    "wrong nodes": "wrong",
+    "missed nodes": "missed",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
@@ -53,9 +61,19 @@ class Compared:
         return len(self._lacking) - self.wrong
 
     @property
-    def spurious(self) -> int:
+    def unasked(self) -> int:
         """Nodes given in place of nothing."""
         return len(self._surplus) - self.wrong
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether a logged Response II is one here, too; None where the log gave a node."""
+        return None if self.logged else not self.decided
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing is given where the log gave a node: a wrong Response II."""
+        return bool(self.logged) and not self.decided
 
     @property
     def _surplus(self) -> set[str]:
@@ -75,14 +93,18 @@ class AuditRow:
         agreement: share of turns at which exactly the logged nodes are given.
         wrong: nodes given in place of logged ones, per 100 turns.
         missed: logged nodes not given, per 100 turns.
-        spurious: nodes given in place of nothing, per 100 turns.
+        kept: share of the logged Responses II that are one here, too; None if there are none.
+        unasked: nodes given in place of nothing, per 100 turns.
+        refused: wrong Responses II, in place of a node, per 100 turns.
     """
 
     label: str
     agreement: Interval
     wrong: Interval
     missed: Interval
-    spurious: Interval
+    kept: Interval | None
+    unasked: Interval
+    refused: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +142,20 @@ class ReplayRow:
     difference: Interval
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One part of an audit of several: what it was held against, and what it found."""
+
+    title: str
+    report: AuditReport
+    replay: tuple[ReplayRow, ...] = ()
+
+
+def sections_json(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Every section as plain JSON, under its title."""
+    return [{"title": part.title} | audit_json(part.report, part.replay) for part in sections]
+
+
 def audit_json(report: AuditReport, replayed: Sequence[ReplayRow], erased: int = 0) -> dict[str, Any]:
     """Everything as plain JSON, every decision included, and how many dialogues were erased."""
     return {
@@ -134,7 +170,13 @@ def audit_json(report: AuditReport, replayed: Sequence[ReplayRow], erased: int =
 
 
 def print_audit(
-    console: Console, report: AuditReport, replayed: Sequence[ReplayRow], *, show: int = 0, erased: int = 0
+    console: Console,
+    report: AuditReport,
+    replayed: Sequence[ReplayRow],
+    *,
+    show: int = 0,
+    erased: int = 0,
+    title: str = "",
 ) -> None:
     """Tables by language and type, the replay, and the first `show` disagreements.
 
@@ -142,9 +184,11 @@ def print_audit(
     """
     kind = "multi-info" if report.multi else "single-info"
     left = f", {erased} {ERASED}" if erased else ""
-    console.print(f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions{left}")
-    console.print(_agreement_table("by language, 95 % intervals over task types", report.by_language))
-    console.print(_agreement_table("by task type", report.by_type, intervals=False))
+    console.print(
+        f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions{left}{title}"
+    )
+    console.print(_language_table("by language, 95 % intervals over task types", report.by_language))
+    console.print(_type_table("by task type", report.by_type))
     if replayed:
         console.print(_replay_table(replayed))
     disagreements = [turn for turn in report.turns if not turn.agrees]
@@ -169,12 +213,31 @@ def _nodes(indices: Sequence[str]) -> str:
     return ", ".join(indices) or "none"
 
 
-def _agreement_table(title: str, rows: Sequence[AuditRow], *, intervals: bool = True) -> Table:
-    table = _table(title, "turns", "agreement", "wrong/100", "missed/100", "spurious/100")
-    for row in rows:
-        rates = (_cell(rate, 1, intervals) for rate in (row.wrong, row.missed, row.spurious))
-        table.add_row(row.label, str(row.agreement.n), _cell(row.agreement, 3, intervals), *rates)
+def _language_table(title: str, rows: Sequence[AuditRow]) -> Table:
+    table = _table(title, *(row.label for row in rows))
+    table.add_row("turns", *(str(row.agreement.n) for row in rows))
+    table.add_row("node agreement", *(_cell(row.agreement, 3, True) for row in rows))
+    table.add_row("Response II kept", *(_kept(row, True) for row in rows))
+    for name, rate in _RATES.items():
+        table.add_row(f"{name} per 100 turns", *(_cell(getattr(row, rate), 1, True) for row in rows))
     return table
+
+
+def _type_table(title: str, rows: Sequence[AuditRow]) -> Table:
+    headings = (f"{name.replace('Response II', 'II')}/100" for name in _RATES)
+    table = _table(title, "turns", "agreement", "II kept", *(head.replace(" nodes", "") for head in headings))
+    for row in rows:
+        rates = (_cell(getattr(row, rate), 1, False) for rate in _RATES.values())
+        agreement = _cell(row.agreement, 3, False)
+        table.add_row(row.label, str(row.agreement.n), agreement, _kept(row, False), *rates)
+    return table
+
+
+def _kept(row: AuditRow, with_interval: bool) -> str:
+    if row.kept is None:
+        return "–"
+    shown = _cell(row.kept, 2, with_interval)
+    return f"{shown} of {row.kept.n}" if with_interval else shown
 
 
 def _replay_table(rows: Sequence[ReplayRow]) -> Table:
