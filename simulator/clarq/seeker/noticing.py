@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from simulator.clarq.seeker.groups import Group
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Knowledge, Terms, knowledge_of
-from simulator.clarq.seeker.reading import Segment
+from simulator.clarq.seeker.reading import Segment, word_set
 from simulator.clarq.seeker.requiring import Requirement, read_requirement
 from trees import Background, Language
 
@@ -45,7 +45,7 @@ class Topic:
             answered something else; ``how`` to do a step; ``step`` whether there is more to a step.
         about: the thing in question, as it is said.
         options: the entries of the background among which it must be.
-        sort: of ``which``, what the noun stands for.
+        sort: of ``which``, what the noun stands for; of skills to choose from, whether they are deeds.
         section: where the options stand; of ``where``, ``person`` or ``thing``.
         line: the provider's line that it arises from, counted without the greeting.
         step: what is to be done with it, if that has been said.
@@ -160,11 +160,19 @@ def _readable(group: Group | None) -> tuple[str, ...]:
     return group.options if group is not None and len(group.options) <= MOST_OPTIONS else ()
 
 
+def _sort_of(group: Group, knowledge: Knowledge) -> str:
+    """Whether the skills of a group are deeds (“cast a spell”) rather than names of them (“backstroke”)."""
+    verbs = word_set("en", "verbs")
+    acts = knowledge.language == "zh" or all(option.split()[0].lower() in verbs for option in group.options)
+    return "deeds" if group.section == "skills" and acts else ""
+
+
 def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
     return Topic(
         kind="choice",
         about=group.label if len(word) == 1 and group.label.endswith(word) else word,
         options=_readable(group),
+        sort=_sort_of(group, spot.knowledge),
         section=group.section,
         line=spot.line,
         step=segment.step,
@@ -302,6 +310,7 @@ def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
                 kind="alternatives",
                 about=group.label,
                 options=options,
+                sort=_sort_of(group, knowledge),
                 section=group.section,
                 group=group,
                 why=f"nobody has said which {group.label}",

@@ -22,8 +22,9 @@ Asked = tuple[tuple[Topic, ...], ...]
 
 _AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
 _TRIES: Final = {"careful": 2, "hasty": 1, "verbose": 4}  # askings of a slot
+_CHOICES: Final = frozenset({"choice", "alternatives", "passed"})
 _FAINT: Final = frozenset({"how", "step"})
-_REPHRASED: Final = frozenset({"choice", "where"})  # kinds worth a second question
+_REPHRASED: Final = frozenset({"choice", "where", "alternatives"})  # kinds worth a second question
 
 
 @lru_cache(maxsize=2048)
@@ -48,11 +49,23 @@ def _next(now: Case, asked: Asked, manner: Manner) -> tuple[Topic, ...]:
         firm = [topic for topic in fresh if topic.kind not in _FAINT]
         faint = [topic for topic in fresh if topic.kind in _FAINT]
         again = [topic for topic in left if tries(topic, asked) and _worth_rephrasing(topic, asked, now)]
-        passed = [topic for topic in _decided_by_the_way(now) if not tries(topic, asked)]
+        passed = [topic for topic in _decided_by_the_way(now) if not _within(topic, asked)]
         fresh = [*firm, *again, *passed, *([] if _fruitless(asked, now) else faint)]
     elif manner == "verbose":
         fresh = [*_unanswered([topic for topic in left if tries(topic, asked)], asked, now), *fresh]
     return tuple(fresh[: _AT_ONCE[manner]])
+
+
+def _within(topic: Topic, asked: Asked) -> bool:
+    """Whether all among which to choose has been read out before, with others perhaps."""
+    if topic.kind not in _CHOICES or not topic.options:
+        return tries(topic, asked) > 0
+    return any(
+        set(topic.options) <= set(one.options)
+        for together in asked
+        for one in together
+        if one.kind in _CHOICES
+    )
 
 
 def _decided_by_the_way(now: Case) -> list[Topic]:
@@ -60,7 +73,7 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
     return [
         replace(topic, kind="passed", why="decided while something else was asked")
         for topic in now.noticed
-        if topic.kind in {"choice", "alternatives"} and topic not in now.open and not _unsayable(topic)
+        if topic.kind in _CHOICES and topic not in now.open and not _unsayable(topic)
     ]
 
 

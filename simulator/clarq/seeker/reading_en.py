@@ -54,6 +54,7 @@ _TAILS = re.compile(
     r"|as (?:it|they|he|she))\b.*$"
     r"|,? and then .*$|,? and \w+$|\s+(?:to complete|to finish) (?:the|this|your) task$"
 )
+_FORGETTING = re.compile(r"^(?:do not|don't|don’t|never) forget to ", re.IGNORECASE)
 _DANGLING = re.compile(r"(?:[,\s]+(?:on|from|in|at|to|with|of|by|for|through|first|and|or))+$")
 _MEANS = re.compile(r"\b(?:with|using|by \w+ing|by means of)\s+(?:(?:the|my|a|an|some)\s+)?\w+")
 _CONDITION = re.compile(r"\bwithout \w+ing\b|\bso that [^,]* (?:not|nobody|nothing|no)\b")
@@ -142,6 +143,8 @@ def _segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
     text = spell(tokens)
     phrases = phrases_of(tokens)
     doing = _doing(text, sure=sure)
+    if doing and (kept := _FORGETTING.sub("", spell(doing))) != spell(doing):
+        doing = TOKEN.findall(kept)
     verb = doing[0].lower() if doing else ""
     step = _of_oneself(_DANGLING.sub("", _TAILS.sub("", spell(doing))).strip(" ,.;:!")) if doing else ""
     objects = objects_of(doing[1:]) if verb in _ACQUIRE | _CONSUME and not causes(doing) else []

@@ -61,7 +61,7 @@ def read_chinese(line: str) -> tuple[Segment, ...]:
 def _segment(text: str) -> Segment:
     bare = _LEAD.sub("", text)
     tells = _CONDITION.search(text) or _STATEMENT.search(bare)
-    acts = bare.startswith(_VERBS) and not tells and len(bare) >= 3
+    acts = bare.startswith(_VERBS) and not tells and len(bare) >= 4 and not bare.startswith("做的是")
     step = bare.replace("你", "我") if acts else ""
     return Segment(
         text=text,

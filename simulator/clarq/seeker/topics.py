@@ -56,7 +56,9 @@ class Case:
             own = self.knowledge.terms(text)
             repeats = any(text in earlier or earlier in text for earlier in self.said[:line])
             aside = bool(found) and self.knowledge.is_aside(text)
-            if known & own and not repeats and not aside:
+            names = found and any(segment.names for segment in self.knowledge.read(text))
+            tells = known & own or names
+            if tells and not repeats and not aside:
                 known = known | own
                 found.append((line, text))
         return tuple(found)
