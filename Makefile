@@ -32,11 +32,13 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
+	$(BIN)/python tests/benchmarks/bench_giver.py
 	$(BIN)/python tests/benchmarks/bench_ambibench.py
 	$(BIN)/python tests/benchmarks/bench_scoring.py
 	$(BIN)/python tests/benchmarks/bench_local.py
 	$(BIN)/python tests/benchmarks/bench_ambient.py
 	$(BIN)/python tests/benchmarks/bench_ambik.py
+	$(BIN)/python tests/benchmarks/bench_ambik_questions.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -166,8 +166,13 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
         pwa=False,
         mcp_server=False,
         theme=theme(),
-        app_kwargs={"openapi_url": None},
+        # Gradio looks components up by what the browser names, and says 500 of what is not there.
+        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _not_there}},
     )
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "there is nothing here"}, status_code=404)
 
 
 def page_head(language: str) -> str:

@@ -114,6 +114,7 @@ def _crowd(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]
         "kappa, disambiguated": found.kappa_disambiguated,
         "true reading plausible": found.true_plausible,
         "distractor plausible": found.distractor_plausible,
+        "… if it is no reading": found.distractor_plausible_told_apart,
         "accepts all": found.accepts_all,
         "agreement": found.agreement,
     }

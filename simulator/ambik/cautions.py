@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-Code = Literal["target_of_one", "too_few", "without", "wide", "no_promise", "marginal"]
+Code = Literal["target_of_one", "too_few", "without", "wide", "no_promise", "marginal", "unaffordable"]
 _ENGLISH: Final[Mapping[Code, str]] = {
     "target_of_one": "a target of 1 puts every candidate into every set; choose one below 1.",
     "too_few": (
@@ -24,6 +24,11 @@ _ENGLISH: Final[Mapping[Code, str]] = {
     "wide": (
         "with {n} calibration items, coverage lies between {low:.2f} and {high:.2f} in 95 % of calibrations; "
         "about {more} items would halve that range."
+    ),
+    "unaffordable": (
+        "of {unaffordable} of {n} calibration items the right options have affordance 0: they name things "
+        "that the scene does not list, so that LAP can never hold them for likely. From {most} such items "
+        "on, q-hat is 1 and it always asks."
     ),
     "no_promise": (
         "these sets follow the rule of the published code, which takes the quantile of a nonconformity for "
@@ -43,7 +48,8 @@ class Caution(NamedTuple):
         code: names it.
         numbers: in it, by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
             of items that is enough, items ``without`` a right candidate and how many of them at ``most`` do
-            no harm, coverage between ``low`` and ``high``, how many ``more`` items would halve that range.
+            no harm, coverage between ``low`` and ``high``, how many ``more`` items would halve that range,
+            how many are ``unaffordable``.
     """
 
     code: Code

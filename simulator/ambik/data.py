@@ -19,7 +19,7 @@ from simulator.ambik.files.logprobs import Logprobs, read_logprobs
 from simulator.ambik.files.merging import merge
 from simulator.ambik.files.pairs import as_file, looks_like_pairs, read_pairs_file
 from simulator.ambik.files.table import header_of
-from simulator.ambik.files.versions import part_of
+from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.rows import (
     BENCHMARK,
@@ -34,7 +34,8 @@ from trees.faults import Fault
 
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"
-Which = Literal["all", "calibration", "test"]
+Which = Literal["all", "calibration", "test", "released", "added"]
+"""Parts of pairs: what they serve, and whether they are of the paper's kind or as those added in 2025."""
 T = TypeVar("T")
 # Ten times as fast where PyYAML comes with libyaml.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -91,7 +92,8 @@ def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, .
     Args:
         data: ``builtin``, the name of registered data, or a file or folder. A folder's files hold parts of
             one set of pairs.
-        part: rows that say which member to take (``take_amb``) are for calibration, the others for tests.
+        part: rows that say which member to take (``take_amb``) are for calibration, the others for tests;
+            ``added`` are those with neither indirect wording nor variants, ``released`` the others.
 
     Raises:
         InputError: if the data do not exist, have nothing of that part, or any row of them is faulty.
@@ -110,7 +112,12 @@ def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
     if part not in get_args(Which):
         raise InputError(f"part {part!r}: must be one of {', '.join(get_args(Which))}")
     held = _pairs_of(data)
-    pairs = tuple(pair for pair in held.pairs if part in ("all", part_of(pair)))
+    pairs = tuple(pair for pair in held.pairs if part in ("all", part_of(pair), kind_of_pair(pair)))
+    if part in KINDS and not pairs and not held.faults:
+        raise InputError(
+            f"data {str(data)!r} have no {part} pairs; those added in 2025 have neither unambiguous_indirect "
+            "nor variants, released ones have"
+        )
     if not pairs and (held.pairs or not held.faults):
         wanted = "" if part == "all" else f" for {part}"
         raise InputError(

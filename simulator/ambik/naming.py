@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from simulator.ambik.kitchen.categories import is_measure, is_packing
+from simulator.ambik.kitchen.words import stems
 from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.terms import APPLIANCES, DO_NOTHING
+from simulator.ambik.terms import ALWAYS_THERE, APPLIANCES, DO_NOTHING
 
 _SPACE = re.compile(r"\s+")
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
@@ -82,13 +84,35 @@ def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
 def context_affordance(option: str, things: Sequence[str], words: Iterable[str]) -> float:
     """LAP's context part: 1 if every object that the option names is there, else 0 (spec 8.2).
 
+    Scenes of the data list what is special about them, and tasks speak as people do, so an object is there,
+    too, if something of that name is (a mug, where there is a glass mug; Greek yogurt, where there is a cup
+    of it), if every kitchen has it (water, a stove), or if its name only measures something (a cup of flour).
+
     Args:
         option: an action.
         things: what is in the scene, appliances included.
         words: names of objects that could be named (`vocabulary`).
     """
     there = {folded(one) for one in things}
-    return float(all(folded(one) in there for one in named(option, [*things, *words])))
+    fitting = tuple(stems(one) for one in (*things, *ALWAYS_THERE))
+    missing = (one for one in named(option, [*things, *words]) if folded(one) not in there)
+    return float(all(_is_there(stems(one), fitting) or _measures(one, option) for one in missing))
+
+
+def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
+    """Whether something goes by that name, with words before it or a word for its packing behind."""
+    size = len(name)
+    return any(
+        name == one[place : place + size] and all(map(is_packing, one[place + size :]))
+        for one in things
+        for place in range(len(one) - size + 1)
+    )
+
+
+def _measures(name: str, option: str) -> bool:
+    """Whether a name stands in an action only for how much of something is meant."""
+    every = re.findall(rf"\b{re.escape(folded(name))}s?\b(?: of\b)?", folded(option))
+    return is_measure(stems(name)[-1]) and all(one.endswith(" of") for one in every)
 
 
 @lru_cache(maxsize=1024)

@@ -73,6 +73,12 @@ class Pair:
         return self.ambiguous_plan if member == "ambiguous" else self.clear_plan
 
     @property
+    def clear_step(self) -> str:
+        """The clear plan's line at which the ambiguity arises; empty if there is none."""
+        there = self.step is not None and 0 <= self.step < len(self.clear_plan)
+        return self.clear_plan[self.step] if there and self.step is not None else ""
+
+    @property
     def calibration_member(self) -> Member:
         """The member that serves calibration (spec 7.1); the ambiguous one where the data do not say."""
         return "clear" if self.take_ambiguous is False else "ambiguous"

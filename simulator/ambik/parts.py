@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from simulator.ambik.data import BUILTIN, load_drafts, load_pairs, load_scenarios, read_pairs
+from simulator.ambik.files.versions import kind_of_pair
 from simulator.ambik.items import DecideItem, Item, PairItem, ScenarioItem, Task
 from simulator.ambik.methods.needs import Announced, refusal
 from simulator.ambik.pairs import Pair
@@ -36,6 +37,7 @@ class Wish:
         types: of pairs, or of scenarios; none: all.
         limit: pairs or scenarios of the test part, or drafts, at most, spread evenly.
         calibrating: of the calibration part at most, likewise; the first scenarios, if all are of one part.
+        part: of the pairs for tests: those of the paper's kind, those as added in 2025, or all.
     """
 
     task: Task = "decide"
@@ -45,6 +47,7 @@ class Wish:
     types: tuple[str, ...] = ()
     limit: int | None = None
     calibrating: int | None = None
+    part: Literal["all", "released", "added"] = "all"
 
 
 def version_of(wish: Wish) -> str:
@@ -73,9 +76,16 @@ def test_items(wish: Wish) -> tuple[DecideItem, ...]:
     if wish.dataset == "knowno":
         return _scenarios(wish, "test", wish.limit)
     wanted = wish.types or AMBIGUITIES
-    pairs = [pair for pair in load_pairs(wish.data, "test") if pair.type in wanted]
+    pairs = [
+        pair
+        for pair in load_pairs(wish.data, "test")
+        if pair.type in wanted and wish.part in ("all", kind_of_pair(pair))
+    ]
     if not pairs:
-        raise InputError(f"data {wish.data!r} have no pairs of the types {', '.join(wanted)} for tests.")
+        kind = "" if wish.part == "all" else f"{wish.part} "
+        raise InputError(
+            f"data {wish.data!r} have no {kind}pairs of the types {', '.join(wanted)} for tests."
+        )
     return pair_items(spread(pairs, wish.limit), members=wish.members)
 
 

@@ -173,6 +173,7 @@ class Calibrated:
         nonconformities: of the true answer of each calibration item, in the items' order.
         without: calibration items none of whose options is acceptable.
         unknown: calibration items left out, because the data do not say what is right.
+        unaffordable: LAP: calibration items all of whose right options have affordance 0.
         settings: what it was made under, as plain values.
         run: where it comes from.
     """
@@ -184,6 +185,7 @@ class Calibrated:
     nonconformities: tuple[float, ...] = ()
     without: int = 0
     unknown: int = 0
+    unaffordable: int = 0
     run: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 

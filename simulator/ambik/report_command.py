@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 from rich.console import Console
@@ -53,6 +53,10 @@ def report_ambik(
             help="the pairs that files of decisions are of, where they do not say: a name or a path"
         ),
     ] = None,
+    part: Annotated[
+        Literal["all", "released", "added"],
+        typer.Option(help="of the pairs: of the paper's kind, or as added in 2025; all: both, told apart"),
+    ] = "all",
     target_success: TargetOption = None,
     temperature: TemperatureOption = None,
     tokens: TokensOption = None,
@@ -113,6 +117,7 @@ def report_ambik(
             calibration=calibration or (),
             data=data,
             switches=switches,
+            part=part,
             exclude_aborted=exclude_aborted,
         )
         sheets = task_sheets(found.results, task) if task else ""
@@ -125,17 +130,9 @@ def report_ambik(
     scored = found.scored
     if as_json:
         faults = {"faults": [fault_text(one) for one in scored.faults], "unreadable": scored.unreadable}
-        endings = (
-            {
-                "statuses": found.statuses,
-                "failures": found.failures,
-                "aborted": found.aborted,
-                "exclude_aborted": found.exclude_aborted,
-            }
-            if found.runs
-            else {}
-        )
-        typer.echo(json_text({**endings, **sections_json(found.sections), **faults}))
+        endings = {"statuses": found.statuses, "failures": found.failures} if found.runs else {}
+        broken = {"aborted": found.aborted, "exclude_aborted": found.exclude_aborted} if found.aborted else {}
+        typer.echo(json_text({**endings, **broken, **sections_json(found.sections), **faults}))
     else:
         _print(found, sheets)
     tell_problems("AmbiK", scored.faults, scored.unreadable, scored.passed_over, written)

@@ -81,6 +81,10 @@ def run_ambik(
     dataset: Annotated[Dataset, typer.Option(help="pairs of AmbiK, or scenarios of KnowNo")] = "ambik",
     context: Annotated[Context, typer.Option(help="what the prompt has of the plan")] = "full_plan",
     member: Annotated[Members, typer.Option(help="of the pairs")] = "both",
+    part: Annotated[
+        Literal["all", "released", "added"],
+        typer.Option(help="of the pairs for tests: of the paper's kind, or as added in 2025; all: both"),
+    ] = "all",
     dialogue: Annotated[
         Dialogue, typer.Option(help="after: the data's question and answer stand in the ambiguous task")
     ] = "before",
@@ -173,6 +177,7 @@ def run_ambik(
         types=read_types(types, dataset),
         limit=limit,
         calibrating=calibration_limit,
+        part=part,
     )
     common = {
         "task": task,
@@ -222,6 +227,7 @@ def run_ambik(
             chooser=chooser,
             samples=samples,
             calibrations=tuple(dict.fromkeys(calibration or ())),
+            everything=everything,
         ),
         console,
         exclude_aborted=exclude_aborted,

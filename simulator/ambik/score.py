@@ -8,6 +8,8 @@ set_size       actions in it
 covered        an acceptable action is in it; null where none is known
 needed         a good robot asks here (preferences, nothing clarified); null for KnowNo's data
 questions      that it asked
+relevant       share of its questions that ask for what is open (`questions.hear`); null if none was in
+               words, or nothing is open
 right_before   what it did or would have done at first is right (`is_right`); null if it named nothing
 right_after    what it did in the end is; null if it ended with a question
 ============== ==========================================================================================
@@ -19,18 +21,20 @@ While a method is being calibrated there are no sets: only ``right_before``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from logs.rows import Score, Turn
-from simulator.ambik.intents import realises
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of, read_decision
 from simulator.ambik.playing import Options, needs_question
+from simulator.ambik.questions import hear, hear_scenario
 from simulator.ambik.sets.truth import fits
+from simulator.ambik.taken import takes
 
-VERSION: Final = "1"
+VERSION: Final = "2"
+"""1: an action was right if it held the words of the intent, whatever else it named."""
 _SHOWN: Final = (
     *((name, name) for name in ("icr", "hr", "chr", "ssc", "set_size")),
     ("covered", "coverage"),
@@ -47,8 +51,8 @@ def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Scor
     )
 
 
-def is_right(item: DecideItem, action: str) -> bool | None:
-    """Whether an action realises the intent of a pair, or fits a scenario (spec 9: its place counts, too).
+def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:
+    """Whether an action takes what is wanted and nothing else (`taken`), or fits a scenario (spec 9).
 
     None if there is no action, or no intent that can be read.
     """
@@ -56,13 +60,29 @@ def is_right(item: DecideItem, action: str) -> bool | None:
         return None
     if not isinstance(item, PairItem):
         return fits(item.scenario, action) if item.scenario.intended else None
-    intent = item.pair.intent
-    return None if intent is None or intent.malformed else realises(intent, action)
+    return takes(item.pair, action, answers)
 
 
-def right_in_the_end(item: DecideItem, asks: bool | None, action: str | None) -> bool | None:
+def right_in_the_end(
+    item: DecideItem, asks: bool | None, action: str | None, answers: Iterable[str] = ()
+) -> bool | None:
     """Whether the last decision is right; None of a question, too: nothing was done then."""
-    return None if asks else is_right(item, action or "")
+    return None if asks else is_right(item, action or "", answers)
+
+
+def is_relevant(item: DecideItem, question: str) -> bool | None:
+    """Whether a question asks for what is open; None where nothing is, and of one without words."""
+    if not question:
+        return None
+    if not isinstance(item, PairItem):
+        return bool(hear_scenario(item.scenario, question))
+    return bool(hear(item.pair, question)) if item.member == "ambiguous" else None
+
+
+def relevance(item: DecideItem, questions: Iterable[str]) -> float | None:
+    """The share of questions that ask for what is open; None if none counts."""
+    counted = [told for one in questions if (told := is_relevant(item, one)) is not None]
+    return sum(counted) / len(counted) if counted else None
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:
@@ -80,10 +100,12 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
     if first.get("asks") is None:
         return {"right_before": found["right_before"]}
     needed = needs_question(item, first.get("dialogue", "before"))
+    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     return found | {
         "needed": _number(needed),
         "questions": float(sum(bool(one["asks"]) for one in decided)),
-        "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"))),
+        "relevant": relevance(item, (str(one.get("question") or "") for one in decided if one["asks"])),
+        "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"), answers)),
     }
 
 

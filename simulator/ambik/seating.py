@@ -16,7 +16,8 @@ from simulator.models import ChatModel
 from simulator.seats import Seat
 
 KITCHEN: Final = "offline/kitchen"
-ROBOTS: Final = (KITCHEN, "offline/always-asks", "offline/never-asks")
+ALWAYS_ASKS: Final = "offline/always-asks"
+ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, "offline/never-asks")
 ITEM: Final = "offline/item"
 SEATED: Final[Mapping[str, str]] = {
     ROBOT: f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE",

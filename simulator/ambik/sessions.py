@@ -24,7 +24,7 @@ from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
 from simulator.ambik.players.user import wish_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.room import ROOM
-from simulator.ambik.seating import ITEM, ROBOTS
+from simulator.ambik.seating import ALWAYS_ASKS, ITEM, ROBOTS
 from simulator.ambik.terms import TASK_TYPES, TaskType
 from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import ParticipantView, Replay, SeatName
@@ -85,7 +85,9 @@ class AmbikSessions(StudySessions):
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
         if seat == ANNOTATOR:
             return ()
-        return menu(ROBOTS if seat == USER else (ITEM,), self._env, self._models)
+        # Who is the user meets a question: the robot that asks in any case stands first.
+        robots = (ALWAYS_ASKS, *(one for one in ROBOTS if one != ALWAYS_ASKS))
+        return menu(robots if seat == USER else (ITEM,), self._env, self._models)
 
     async def start(
         self,

@@ -104,6 +104,10 @@ def _exchanged(table: graph.Table, state: graph.State, item: DecideItem) -> tupl
     return (*found, Exchanged(graph.pending(state), None)) if awaits else found
 
 
+def _answers(turns: Sequence[Turn]) -> list[str]:
+    return [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+
+
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     """An ended episode with everything that was hidden, out of its logged turns."""
     if isinstance(item, DraftItem):
@@ -119,7 +123,7 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
         asked=_asked(turns),
         needed=bool(needs_question(item, first.get("dialogue", "before"))),
         action="" if last.get("asks") else str(last.get("action", "")),
-        right=right_in_the_end(item, last.get("asks"), last.get("action")),
+        right=right_in_the_end(item, last.get("asks"), last.get("action"), _answers(turns)),
         right_before=is_right(item, str(first.get("action", ""))),
     )
     if not isinstance(item, PairItem):

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from simulator.ambik.files.versions import part_of
+from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, Ambiguity, Member
 from simulator.stats import Interval, bootstrap_mean, wilson
 
 Share = Interval | None
 Breaks = Mapping[str, tuple[int, int]]
+Words = Mapping[str, tuple[int, int, int]]
 _UNKNOWN: Final = (None, None)
 _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
 
@@ -107,13 +108,15 @@ class Statistics:
     steps: Mapping[int, int]
 
 
-def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None) -> Statistics:
+def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words | None = None) -> Statistics:
     """All statistics of a set of pairs.
 
     Args:
         pairs: of one file, part or type, or of all.
         breaks: by id, line breaks in the cells of the clear and of the ambiguous plan, as the load report has
             them; a pair that is not in it has one less than steps.
+        words: by id, parts between single blanks in the cells of the clear, the indirect and the ambiguous
+            task, likewise; those of a pair that is not in it are counted in its texts.
     """
     types = Counter(pair.type for pair in pairs)
     known: Mapping[str, tuple[int | None, int | None]] = breaks or {}
@@ -124,9 +127,9 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None) -> Statistic
         types={kind: types[kind] for kind in AMBIGUITIES},
         shares={kind: wilson(types[kind], len(pairs)) if pairs else None for kind in AMBIGUITIES},
         balance=_balance(pairs),
-        clear=texts(pair.clear for pair in pairs),
-        indirect=texts(pair.indirect for pair in pairs if pair.indirect),
-        ambiguous=texts(pair.ambiguous for pair in pairs),
+        clear=_texts([(pair.clear, _count(words, pair, 0)) for pair in pairs]),
+        indirect=_texts([(pair.indirect, _count(words, pair, 1)) for pair in pairs if pair.indirect]),
+        ambiguous=_texts([(pair.ambiguous, _count(words, pair, 2)) for pair in pairs]),
         clear_plans=_plans([(pair.clear_plan, known.get(pair.id, _UNKNOWN)[0]) for pair in pairs]),
         ambiguous_plans=_plans([(pair.ambiguous_plan, known.get(pair.id, _UNKNOWN)[1]) for pair in pairs]),
         objects=_mean(sizes),
@@ -149,18 +152,30 @@ def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None) -> Statistic
 
 def texts(given: Iterable[str]) -> Texts:
     """Words of texts by the paper's rules (Table 2)."""
-    every = tuple(given)
-    words = [word for text in every for word in text.lower().translate(_PUNCTUATION).split()]
-    lengths = [len(text.split(" ")) for text in every]
+    return _texts([(text, None) for text in given])
+
+
+def _count(words: Words | None, pair: Pair, place: int) -> int | None:
+    counts = (words or {}).get(pair.id)
+    return None if counts is None else counts[place]
+
+
+def _texts(given: Sequence[tuple[str, int | None]]) -> Texts:
+    """Words of texts, with the parts of their cells where these are known: outer blanks make some, too."""
+    words = [word for text, _ in given for word in text.lower().translate(_PUNCTUATION).split()]
+    lengths = [len(text.split(" ")) if count is None else count for text, count in given]
     return Texts(words=_mean(lengths), total=len(words), unique=len(set(words)))
 
 
 def groups(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, ...]]:
-    """All pairs, those of each part if there are both, and those of each type there is."""
+    """All pairs, those of each part and of each kind if there are both, and those of each type there is."""
     found: dict[str, tuple[Pair, ...]] = {"all": tuple(pairs)}
     parts = {part: tuple(one for one in pairs if part_of(one) == part) for part in ("calibration", "test")}
     if all(parts.values()):
         found |= parts
+    apart = {str(kind): tuple(one for one in pairs if kind_of_pair(one) == kind) for kind in KINDS}
+    if all(apart.values()):
+        found |= apart
     kinds = {kind: tuple(one for one in pairs if one.type == kind) for kind in AMBIGUITIES}
     return found | {kind: held for kind, held in kinds.items() if held}
 

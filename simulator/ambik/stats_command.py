@@ -31,7 +31,7 @@ _PAPER_ROW: Final = "  paper, June 2024"
 _TEXTS: Final = ("clear", "indirect", "ambiguous")
 _PLANS: Final[Mapping[str, str]] = {"clear_plans": "clear", "ambiguous_plans": "ambiguous"}
 _RULES: Final = (
-    "words: parts of a task between single blanks, mean",
+    "words: parts of a task's cell between single blanks, outer ones included, mean",
     "different: words in lower case, without ASCII punctuation, split at white space; ratio: to all of them",
     "breaks: line breaks in a plan's cell; steps: lines of a plan that are not blank, mean",
     "objects: of a scene, mean; concepts: of an intent, mean, without intents that are pieces of text",
@@ -45,7 +45,7 @@ _REMARK: Final = (
 
 def stats_command(
     data: DataOption = BUILTIN,
-    part: Annotated[str, typer.Option(help="all, calibration or test")] = "all",
+    part: Annotated[str, typer.Option(help="all, calibration, test; released or added (in 2025)")] = "all",
     as_json: JsonOption = False,
 ) -> None:
     """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule."""
@@ -77,7 +77,10 @@ def of_data(data: str | Path, part: Which = "all") -> Loaded:
 
 def tables(loaded: Loaded) -> list[Table]:
     """All there is to show; what the paper prints stands below what is counted by the same rule."""
-    by_group = {name: statistics(some, loaded.report.breaks) for name, some in groups(loaded.pairs).items()}
+    told = loaded.report
+    by_group = {
+        name: statistics(some, told.breaks, told.words) for name, some in groups(loaded.pairs).items()
+    }
     found = by_group["all"]
     return [
         _types_table(found),
@@ -100,11 +103,13 @@ def is_june_2024(loaded: Loaded) -> bool:
 
 def to_json(loaded: Loaded) -> dict[str, Any]:
     """All statistics by group as a JSON object; shares are fractions with their interval and n."""
-    breaks = loaded.report.breaks
+    breaks, words = loaded.report.breaks, loaded.report.words
     return {
         "versions": {one.file: one.version for one in loaded.report.files},
         "oddities": loaded.report.counts,
-        "groups": {name: _plain(statistics(pairs, breaks)) for name, pairs in groups(loaded.pairs).items()},
+        "groups": {
+            name: _plain(statistics(pairs, breaks, words)) for name, pairs in groups(loaded.pairs).items()
+        },
         "paper": {
             "of": "june_2024",
             "these_data": is_june_2024(loaded),

@@ -14,16 +14,20 @@ from rich.text import Text
 from logs import LogReader
 from logs.query import ModelUsage
 from logs.rows import Score
+from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.cautions import Caution
+from simulator.ambik.files.versions import kind_of_pair
+from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
 from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options, needs_question, plain_number
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.rows import BENCHMARK
-from simulator.ambik.score import is_right, right_in_the_end, score_rows
+from simulator.ambik.score import is_right, relevance, right_in_the_end, score_rows
 from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.sets.predicting import outcome
 from simulator.ambik.terms import NAMES
 from simulator.ambik.trial_log import (
     calibration_of,
@@ -38,6 +42,7 @@ from simulator.runner.telling import print_aborted, print_not_scored, print_usag
 from simulator.stats import Interval, cluster_bootstrap, share
 
 Measured = Mapping[str, Interval | None]
+RELEVANT: Final = "relevant questions"
 _TYPES: Final[Mapping[str, str]] = {
     "all": "all",
     "unambiguous_direct": "clear",
@@ -71,6 +76,8 @@ class RunSummary:
         measures: of the first decisions; None while a method is being calibrated, and of annotators.
         exchange: shares before and after what was answered; empty where nobody answers.
         calibration: of conformal methods: the threshold, what it promised and what came of it.
+        baselines: measures of robots that understand nothing on the same tasks, and their exchanges.
+        added: tasks of pairs as those added in 2025, where there are others, too.
         forms: of annotators: how many there are.
         usage: what the models took.
     """
@@ -83,6 +90,8 @@ class RunSummary:
     measures: Measures | None
     exchange: Measured
     calibration: CoverageReport | None
+    baselines: Mapping[str, tuple[Measures, Measured]]
+    added: int
     forms: int
     usage: tuple[ModelUsage, ...]
     aborted: Mapping[str, int] = field(default_factory=dict)
@@ -113,9 +122,30 @@ def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
         measures=measures(outcomes, options.settings) if outcomes else None,
         exchange=exchange_measures(exchanges_of(played)),
         calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
+        baselines=baselines_of(outcomes, options) if outcomes else {},
+        added=_added(outcomes),
         forms=sum(len(one.of("annotate")) for one in played),
         usage=tuple(reader.usage(run_id)),
     )
+
+
+def _added(outcomes: Sequence[Outcome]) -> int:
+    items = (one.decision.item for one in outcomes)
+    kinds = [kind_of_pair(item.pair) for item in items if isinstance(item, PairItem)]
+    return kinds.count("added") if "released" in kinds else 0
+
+
+def baselines_of(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
+    """What robots that understand nothing get on the tasks of some outcomes (`baselines`)."""
+    items = {one.decision.item.id: one.decision.item for one in outcomes}
+    held = baseline_exchanges([*items.values()], options.context, options.dialogue)
+    return {
+        name: (
+            measures([outcome(one.before, None, options.settings) for one in some], options.settings),
+            exchange_measures(some) if options.questions else {},
+        )
+        for name, some in held.items()
+    }
 
 
 def outcomes_of(found: Iterable[Decision], options: Options) -> tuple[Outcome, ...]:
@@ -140,7 +170,10 @@ def exchange_measures(found: Sequence[Exchange]) -> Measured:
         return {}
     rows: dict[str, list[tuple[str, str, float]]] = {
         name: []
-        for name in ("asked when needed", "asked when not needed", "right before", "right after", "questions")
+        for name in (
+            *("asked when needed", "asked when not needed", "right before", "right after", "questions"),
+            RELEVANT,
+        )
     }
     for one in found:
         item, pair = one.before.item, cluster_of(one.before.item)
@@ -151,12 +184,16 @@ def exchange_measures(found: Sequence[Exchange]) -> Measured:
                 (pair, name, float(bool(one.before.asked)))
             )
         undecided = ABORTED in one.before.flags
+        answers = [answer for _, answer in one.questions]
         before = False if undecided else is_right(item, one.before.action)
-        after = False if one.aborted else right_in_the_end(item, one.after.asked, one.after.action)
+        after = False if one.aborted else right_in_the_end(item, one.after.asked, one.after.action, answers)
         for measure, right in (("right before", before), ("right after", after)):
             if right is not None:
                 rows[measure].append((pair, name, float(right)))
         rows["questions"].append((pair, name, float(len(one.questions))))
+        asked = [question for question, _ in one.questions] or [one.before.question]
+        if (to_the_point := relevance(item, asked)) is not None:
+            rows[RELEVANT].append((pair, name, to_the_point))
     return {measure: _interval(measure, some) if some else None for measure, some in rows.items()}
 
 
@@ -192,6 +229,7 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
             console.print(_table(title, one.measures))
             for line in _lines(one, one.measures):
                 console.print(f"  {line}", highlight=False)
+            console.print(_baselines_table(one.baselines))
         elif one.forms:
             console.print(f"{title}: {one.forms} forms")
         print_not_scored(console, one.run, one.statuses, one.failures)
@@ -209,6 +247,28 @@ def _table(title: str, found: Measures) -> Table:
         table.add_column(f"{name}\n{one.tasks} tasks", justify="right")
     for name, of in _ROWS.items():
         table.add_row(name, *(_cell(of(one)) for one in kinds))
+    return table
+
+
+def _baselines_table(found: Mapping[str, tuple[Measures, Measured]]) -> Table:
+    """Robots that understand nothing, on the same tasks."""
+    table = Table(box=SIMPLE, title=Text("Baselines on the same tasks"), title_justify="left", padding=0)
+    after = any(told for _, told in found.values())
+    for head in (
+        "",
+        "help rate",
+        "CHR",
+        "ICR",
+        "AmbDif",
+        *(("right\nbefore", "right\nafter") if after else ()),
+    ):
+        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    for name, (of, told) in found.items():
+        shown = (of.overall.hr, of.overall.chr, of.overall.icr, of.ambdif)
+        exchanged = (told.get("right before"), told.get("right after")) if after else ()
+        cells = [None if one.interval is None else one.interval.value for one in shown]
+        cells += [None if one is None else one.value for one in exchanged]
+        table.add_row(name, *("—" if one is None else f"{one:.2f}" for one in cells))
     return table
 
 
@@ -247,6 +307,11 @@ def _lines(one: RunSummary, found: Measures) -> list[str]:
                 f"[dim]{report.statement}[/dim]",
             )
         )
+    if one.added:
+        lines.append(
+            f"{one.added} tasks are of pairs as added in 2025, which differ in kind: `askback report ambik` "
+            "tells them apart, --part plays or reports one kind alone"
+        )
     if one.exchange:
         lines.append("; ".join(f"{name} {_told(value)}" for name, value in one.exchange.items()))
     return lines
@@ -265,6 +330,13 @@ def summary_json(summary: RunSummary) -> dict[str, Any]:
         "measures": None if summary.measures is None else _plain(asdict(summary.measures)),
         "exchange": {name: None if one is None else one._asdict() for name, one in summary.exchange.items()},
         "calibration": None if summary.calibration is None else _plain(asdict(summary.calibration)),
+        "baselines": {
+            name: {
+                "measures": _plain(asdict(of)),
+                "exchange": {key: None if one is None else one._asdict() for key, one in told.items()},
+            }
+            for name, (of, told) in summary.baselines.items()
+        },
         "forms": summary.forms,
     }
 

@@ -48,6 +48,26 @@ APPLIANCES: Final = (
     "tea kettle",
 )
 """In every scene, and not in the object columns (spec 2.3)."""
+ALWAYS_THERE: Final = (
+    *("water", "hot water", "cold water", "warm water", "boiling water", "tap water", "ice", "ice cubes"),
+    *("stove", "hob", "cooktop", "freezer", "cupboard", "kitchen cupboard", "cabinet", "kitchen cabinet"),
+    *(
+        "counter",
+        "kitchen counter",
+        "countertop",
+        "table",
+        "drawer",
+        "shelf",
+        "tap",
+        "faucet",
+        "bin",
+        "trash can",
+    ),
+    *("refrigerator", "kettle", "salt", "pepper", "paper towels", "kitchen paper"),
+    *("plate", "bowl", "cup", "mug", "glass", "knife", "fork", "spoon", "pan", "pot"),
+)
+"""What tasks name as in any kitchen, though no scene lists it; other words for appliances, and plates and
+bowls of no kind, among it."""
 KNOWNO_APPLIANCES: Final = ("microwave", "cooktop")
 """What stands in every scene of KnowNo's data besides drawers and bins (spec 9); prompts say so."""
 

@@ -19,13 +19,15 @@ from logs.paths import default_path
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.judge import judge_run
+from simulator.clarq.prompts import Personas
 from simulator.clarq.reporting.report import report
 from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
+from simulator.clarq.seating import models_of
 from simulator.home import home
-from simulator.models import Budget, ChatModel, Decoding, ModelOptions, Needs
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -46,12 +48,12 @@ from simulator.runner.options import (
     TopPOption,
     WorkersOption,
 )
-from simulator.runner.telling import has_gone_wrong
+from simulator.runner.telling import has_gone_wrong, say
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
-PROVIDERS = "offline/experts, provider/model or script:FILE"
+PROVIDERS = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
 Lang = Literal["en", "zh", "both"]
 Mode = Literal["completion", "chat"]
 
@@ -69,6 +71,9 @@ def run_clarq(
     concurrency: ConcurrencyOption = 8,
     workers: WorkersOption = None,
     mode: Annotated[Mode, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
+    personas: Annotated[
+        Personas, typer.Option(help="greeting and seeker's prompts: our own, or those of the paper")
+    ] = "default",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
@@ -115,7 +120,13 @@ def run_clarq(
         seats={SEEKER: seeker, PROVIDER: provider},
         items=items,
         manner=manner,
-        options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
+        options={
+            "turn_limit": turn_limit,
+            "multi": multi,
+            "mode": mode,
+            # Left out otherwise, so that older runs can be continued.
+            **({} if personas == "default" else {"personas": personas}),
+        },
         config={"data": data, "languages": list(languages)},
         needs=_needs(provider, judge),
         title="dialogues",
@@ -134,7 +145,7 @@ def run_clarq(
 
 def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
     """What is asked of models beside text: experts and judges fill in forms."""
-    return dict.fromkeys((provider, *([judge] if judge else [])), Needs(schema=True))
+    return dict.fromkeys((*models_of(provider), *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager
@@ -146,7 +157,7 @@ async def _judged(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge)
+                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -191,10 +202,16 @@ def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
             log.put(row)
 
 
+def _tell_lost(episode_id: str, error: Malformed) -> None:
+    said = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
+    said += "askback score --judge asks again."
+    say(Console(stderr=True), said, "yellow")
+
+
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
-            await judge_run(reader, log, run_id, judge)
+            await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 
 @asynccontextmanager

@@ -10,8 +10,8 @@ from typing import Any
 from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER
-from simulator.clarq.players.seeker_offline import MANNERS
 from simulator.clarq.room import ROOM
+from simulator.clarq.seeker.planning import MANNERS
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered

@@ -206,7 +206,7 @@ def check_files(files: Sequence[Path]) -> Checked:
             beside = {one.name for one in episode_files(_episode_folder(file.parent))}
             faults += _split_faults(file, beside)
             continue
-        checked = check_file(file)
+        checked = check_file(file, whole=False)
         faults += checked.faults
         if checked.task is not None:
             tasks.append(checked.task)

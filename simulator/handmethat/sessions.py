@@ -17,6 +17,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
 from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.seating import PARTNER
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import HumanView, Mode, Protocol, Replay, RobotView
@@ -27,7 +28,8 @@ from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from trees import Language
 
-_ROBOTS: Final = ("offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
+# The first is who is chosen if nobody else is.
+_ROBOTS: Final = (PARTNER, "offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
 GIVER: Final = "offline/giver"
 STUDY_PER_LEVEL: Final = 25  # episodes per level, one person and one mode (PAPER)

@@ -12,7 +12,7 @@ from simulator.ambik.items import DecideItem
 from simulator.ambik.measuring.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.naming import bare
 from simulator.ambik.playing import task_of
-from simulator.ambik.summary import exchange_measures
+from simulator.ambik.summary import RELEVANT, exchange_measures
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.ambik.trial_log import decisions, exchanges
 from ui.research.ambient_run import Kept
@@ -26,6 +26,7 @@ MEASURES: Final = (
 )
 EXCHANGED: Final = (
     *("asked when needed", "asked when not needed", "right before", "right after", "questions"),
+    RELEVANT,
 )
 COMMAND: Final = "askback run ambik --method knowno --model local/smollm2"
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
@@ -138,7 +139,7 @@ def _lines(found: Compared) -> tuple[Line, ...]:
 
 def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Cell | None]]:
     """Before and after what was answered, of those of the runs in which anything could be."""
-    found = {run: exchange_measures(exchanges(reader, [run])) for run in dict.fromkeys(runs)}
+    found = {run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)}
     return {
         run: {
             name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.high))), 2)

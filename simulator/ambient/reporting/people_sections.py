@@ -22,6 +22,7 @@ _CROWD: Final[Mapping[str, tuple[str, bool, str]]] = {
     "alpha_disambiguated": ("Krippendorff alpha, rewritten", False, "readings"),
     "true_plausible": ("readings said to be possible", True, "readings"),
     "distractor_plausible": ("distractors said to be possible", True, "rows"),
+    "distractor_plausible_told_apart": ("  of them, those that are no reading", True, "rows"),
     "accepts_all": ("workers who accept every reading", True, "rows"),
     "agreement": ("rows that agree with the dataset", True, "rows"),
 }
@@ -79,6 +80,7 @@ def crowd_section(
             "workers": {str(size): count for size, count in found.workers.items()},
             "readings": found.readings,
             "three_readings": found.three_readings,
+            "repeated_distractors": found.repeated_distractors,
             "without_votes": found.left_out,
             "raters": {"original": found.raters_original, "disambiguated": found.raters_disambiguated},
             "other_raters": {"original": found.other_original, "disambiguated": found.other_disambiguated},
@@ -198,6 +200,11 @@ def workers_table(records: Sequence[LinguistRecord]) -> Table:
 def _crowd_remarks(found: CrowdMeasures, *, whole: bool) -> list[str]:
     workers = ", ".join(f"{size} on {count} rows" for size, count in found.workers.items())
     said = [f"workers: {workers or 'none'}; {found.three_readings} rows have three readings, no distractor"]
+    if found.repeated_distractors:
+        said.append(
+            f"{found.repeated_distractors} distractors are the ambiguous sentence itself or a reading that "
+            "is shown: the share is told with them, as the paper does, and without"
+        )
     if found.left_out:
         said.append(f"{found.left_out} rows have no votes or no reading and are counted nowhere")
     other = found.other_original + found.other_disambiguated

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from simulator.ambik.files.oddities import row_oddities
+from simulator.ambik.files.oddities import GROUPED, all_oddities, row_oddities
 from simulator.ambik.files.pairs import COLUMNS, OLD_NAMES, PairsFile
 from simulator.ambik.files.table import Record, clean, says_nothing
-from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, seen
+from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, plan_shown, seen
 from simulator.ambik.pairs import Pair
 from trees.faults import Fault
 
@@ -41,6 +41,8 @@ TITLES_OF: Final[Mapping[str, str]] = {
     "step_outside": "an index outside of a plan",
     "step_equal": "the plans' lines at the index are the same",
     "plans_equal": "both plans are the same",
+    "plan_ambiguous": "both plans are the ambiguous one: the clear task is shown an ambiguous step",
+    "plan_clear": "both plans are the clear one: the ambiguous task is shown the clear step",
     "parts_before": "the plans part before the index",
     "parts_after": "the plans part after the index",
     "plan_notes": "lines without a number in a numbered plan",
@@ -51,9 +53,13 @@ TITLES_OF: Final[Mapping[str, str]] = {
 # Only some of the published files have them (spec 2.2).
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
 _Rows = tuple[tuple[Pair, Record], ...]
+_TASKS: Final = ("unambiguous_direct", "unambiguous_indirect", "ambiguous_task")
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
 # Told once for all rows of a file.
-_SHARED: Final = ("indirect_missing", "new_pairs", "take_missing", "word_for_empty", "type_form")
+_SHARED: Final = (
+    *("indirect_missing", "new_pairs", "take_missing", "word_for_empty", "type_form"),
+    *("plan_ambiguous", "plan_clear", *GROUPED),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,8 @@ class LoadReport:
         restored: pairs of files without ids that have the id of the same pair in another file.
         grouped: by oddity, the pairs that share the warning of one before them.
         breaks: by id of the pair, line breaks in the cells of the clear and of the ambiguous plan (spec 4).
+        words: by id of the pair, parts between single blanks in the cells of the clear, the indirect and the
+            ambiguous task as they stand, outer blanks included (spec 4).
     """
 
     files: tuple[Seen, ...]
@@ -75,6 +83,7 @@ class LoadReport:
     restored: int = 0
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     breaks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    words: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -131,6 +140,7 @@ def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
         warnings=tuple(by_line),
         grouped={code: tuple(pair.id for pair, _ in held[1:]) for code, _, held in groups if len(held) > 1},
         breaks={pair.id: _breaks(record) for pair, record in rows},
+        words={pair.id: _words(record) for pair, record in rows},
     )
 
 
@@ -144,6 +154,7 @@ def joined(reports: Sequence[LoadReport]) -> LoadReport:
             code: tuple(id for report in reports for id in report.grouped.get(code, ())) for code in TITLES_OF
         },
         breaks={id: breaks for report in reports for id, breaks in report.breaks.items()},
+        words={id: words for report in reports for id, words in report.words.items()},
     )
 
 
@@ -181,11 +192,21 @@ def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
         yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}", spelled
     new = tuple((pair, record) for pair, record in rows if is_new(pair, record))
     if new:
-        message = (
-            "plan_for_amb_task: is the clear plan, without numbers, as in pairs added in 2025: the ambiguous "
-            "task is shown with the clear action"
-        )
+        message = "plan_for_amb_task: is plan_for_clear_task, without numbers, as in pairs added in 2025"
         yield "new_pairs", message, new
+    for code, member in (("plan_ambiguous", "ambiguous"), ("plan_clear", "clear")):
+        if held := tuple((pair, record) for pair, record in new if plan_shown(pair) == member):
+            yield code, f"plan_for_clear_task: {TITLES_OF[code]}", held
+    # What so many new pairs have in common is told once; it counts for each of them.
+    for code in GROUPED:
+        told = [
+            (pair, record, message)
+            for pair, record in new
+            for found, message in all_oddities(pair, record)
+            if found == code
+        ]
+        if told:
+            yield code, told[0][2], tuple((pair, record) for pair, record, _ in told)
 
 
 def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
@@ -202,6 +223,11 @@ def _words_for_empty(record: Record) -> list[str]:
 
 def _of_which(held: _Rows) -> str:
     return "" if len(held) == 1 else f"; {len(held)} rows, of which this is the first"
+
+
+def _words(record: Record) -> tuple[int, int, int]:
+    clear, indirect, ambiguous = (len(record.cells.get(name, "").split(" ")) for name in _TASKS)
+    return clear, indirect, ambiguous
 
 
 def _breaks(record: Record) -> tuple[int, int]:

@@ -9,8 +9,15 @@ from typing import Any, Final
 
 from simulator.ambik.files.jsonlist import read_records
 from simulator.ambik.files.lettered import letters, logprob, option_texts
+from simulator.ambik.terms import Part
 from simulator.jsonlines import Read, Row
 
+_SPLITS: Final[Mapping[str, Part]] = {
+    "": "calibration",
+    "calib": "calibration",
+    "calibration": "calibration",
+    "test": "test",
+}
 FIELDS: Final = ("item", "options", "true_options", "top_tokens", "top_logprobs")
 
 
@@ -20,7 +27,7 @@ class Logprobs:
 
     Attributes:
         item: the scenario's number in that run, in which the order is not that of AmbiK's files.
-        split: as written.
+        part: what the record serves: of the split ``test`` it is not calibrated on.
         options: letter -> text, ``do nothing`` and the option that none is right among them.
         not_listed: the letter of the latter; empty if there is none.
         true_options: letters of the options that are right.
@@ -28,7 +35,7 @@ class Logprobs:
     """
 
     item: str
-    split: str
+    part: Part
     options: Mapping[str, str]
     not_listed: str
     true_options: tuple[str, ...]
@@ -60,7 +67,7 @@ def _logprobs(row: Row) -> Logprobs:
         raise row.wrong("top_tokens", "is empty")
     return Logprobs(
         item=row.key("item"),
-        split=row.text("split") if row.get("split") is not None else "",
+        part=_part(row),
         options=texts,
         not_listed=not_listed,
         true_options=letters(row, "true_options", texts),
@@ -69,6 +76,14 @@ def _logprobs(row: Row) -> Logprobs:
             for place, (token, number) in enumerate(zip(tokens, numbers, strict=True))
         ),
     )
+
+
+def _part(row: Row) -> Part:
+    """By the split as it is written; records that do not say are those of the calibration, as published."""
+    written = row.text("split") if row.get("split") is not None else ""
+    if written.strip().lower() not in _SPLITS:
+        raise row.wrong("split", f"is {written!r}, not one of {', '.join(filter(None, _SPLITS))}")
+    return _SPLITS[written.strip().lower()]
 
 
 def _token(row: Row, place: int, token: Any) -> str:

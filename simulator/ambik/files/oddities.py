@@ -27,7 +27,7 @@ _LOOK_ALIKE: Final = dict(
         strict=True,
     )
 )
-_GROUPED: Final = ("step_equal", "plans_equal", "shortlist_missing")
+GROUPED: Final = ("step_equal", "plans_equal", "shortlist_missing")
 """Told once for all pairs of the kind that was added in 2025, not row by row."""
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
 _DIVIDED: Final[Mapping[str, str]] = {
@@ -42,11 +42,15 @@ _CROWDED_COMMA: Final = re.compile(r",\S")
 
 
 def row_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """All that is odd about a row."""
+    """What is odd about a row alone, and not about all pairs of its kind (`GROUPED`)."""
     new = is_new(pair, record)
-    rules = (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans)
-    for rule in rules:
-        yield from (one for one in rule(pair, record) if not (new and one[0] in _GROUPED))
+    yield from (one for one in all_oddities(pair, record) if not (new and one[0] in GROUPED))
+
+
+def all_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
+    """All that is odd about a row."""
+    for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans):
+        yield from rule(pair, record)
 
 
 def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:

@@ -10,14 +10,12 @@ from simulator.ambik.items import ScenarioItem
 from simulator.ambik.naming import is_filler
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.records import Decision
-from simulator.ambik.terms import Part
 
 
 def decisions_of(
     records: Sequence[Logprobs],
     run: str,
     *,
-    part: Part = "calibration",
     scenarios: Mapping[str, Scenario] | None = None,
 ) -> tuple[Decision, ...]:
     """The records of a file as decisions.
@@ -25,7 +23,6 @@ def decisions_of(
     Args:
         records: of the file.
         run: how the file is called.
-        part: what the records serve.
         scenarios: by id, for their texts; records of others are told by their number alone. Which options are
             right is taken from the records either way.
     """
@@ -34,7 +31,7 @@ def decisions_of(
         Decision(
             episode_id=f"{Path(run).stem}.{one.item}",
             run=run,
-            item=ScenarioItem(scenario=known.get(one.item) or _unknown(one.item), part=part),
+            item=ScenarioItem(scenario=known.get(one.item) or _unknown(one.item), part=one.part),
             method="knowno",
             options=one.options,
             filled=tuple(letter for letter, text in one.options.items() if is_filler(text)),

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from simulator.ambik.files.pairs import OLD_NAMES, PairsFile, is_numbered
 from simulator.ambik.files.table import Record, spelled
+from simulator.ambik.intents import realises
 from simulator.ambik.pairs import Pair
-from simulator.ambik.terms import Ambiguity, Part
+from simulator.ambik.terms import Ambiguity, Member, Part
 from trees.faults import Fault
 
 Version = Literal["builtin", "june_2024", "paper", "2025", "other"]
+Kind = Literal["released", "added"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 TITLES: Final[Mapping[Version, str]] = {
     "builtin": "built in",
     "june_2024": "June 2024 (500 pairs, from which the paper's Tables 2 and 5 are)",
@@ -61,14 +64,29 @@ def part_of(pair: Pair) -> Part:
 
 
 def is_new(pair: Pair, record: Record) -> bool:
-    """Whether a pair is of the kind that was added in 2025.
+    """Whether a pair is of the kind that was added in 2025: one plan twice, without numbers and variants.
 
-    Both plans are the same and have no numbers, and there are no variants: the prompt of the ambiguous task
-    then holds the clear action (spec 2.5).
+    Which of the two plans that is `plan_shown` says (spec 2.5).
     """
     same = pair.clear_plan == pair.ambiguous_plan != ()
     lines = record.text("plan_for_clear_task").split("\n")
     return same and not pair.variants and not any(map(is_numbered, lines))
+
+
+def kind_of_pair(pair: Pair) -> Kind:
+    """Whether a pair is as those added in 2025, with neither indirect wording nor variants, or not."""
+    return "added" if not pair.indirect and not pair.variants else "released"
+
+
+def plan_shown(pair: Pair) -> Member | None:
+    """Whose plan a pair shows in both columns: the clear one's if its step holds the whole intent.
+
+    None if the plans differ, or intent or step are not there to tell it by.
+    """
+    usable = pair.intent is not None and not pair.intent.malformed and pair.clear_step
+    if pair.clear_plan != pair.ambiguous_plan or not usable:
+        return None
+    return "clear" if pair.intent is not None and realises(pair.intent, pair.clear_step) else "ambiguous"
 
 
 def seen(file: PairsFile) -> Seen:

@@ -154,7 +154,7 @@ def read_log(path: Path) -> Lines:
 
 
 def read_published(path: Path, scenarios: Mapping[str, Scenario]) -> Lines:
-    """A published run of KnowNo: decisions on calibration scenarios, without sets (spec 9).
+    """A published run of KnowNo: decisions on calibration scenarios or tests, without sets (spec 9).
 
     Args:
         path: the file.
@@ -171,7 +171,7 @@ def read_published(path: Path, scenarios: Mapping[str, Scenario]) -> Lines:
                 DecisionLine(
                     decision=one,
                     known=True,
-                    calibrates=True,
+                    calibrates=one.item.part == "calibration",
                     settings=replace(DEFAULT, not_listed=any(map(is_not_listed, one.options.values()))),
                     dataset="knowno",
                 ),

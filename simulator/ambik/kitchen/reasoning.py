@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Final, NamedTuple
 
-from simulator.ambik.kitchen.categories import Thing, categories, thing
+from simulator.ambik.kitchen.categories import Thing, categories, sense, thing
 from simulator.ambik.kitchen.knowledge import Why, fetching, fittest, is_perishable, purposes, rewrites
 from simulator.ambik.kitchen.mentions import mentions
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
@@ -39,6 +39,14 @@ _NO: Final = re.compile(r"^\s*(no|nope)\b[\s,.;:!]*", re.IGNORECASE)
 _DENIES: Final = re.compile(
     r"\b(not|never|avoid|isn't|don't|doesn't|shouldn't|cannot|can't)\b", re.IGNORECASE
 )
+_SHOULD: Final = re.compile(
+    r"\b(?:should|must|need to|needs to|have to|has to|please)\s+(?:first |only )?(.+)", re.IGNORECASE
+)
+_AMOUNT: Final = re.compile(
+    r"\b(\d+|half|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|a|an)\b|\bpinch\b",
+    re.IGNORECASE,
+)
+_SHORT: Final = 6
 _ADVISES: Final = re.compile(r"\b(should|must|use|need|take)\b", re.IGNORECASE)
 _VAGUE: Final = re.compile(
     r"\b(suitable|appropriate|specific|speciali[sz]ed|specified|available|right|proper|needed|necessary|another|"
@@ -139,9 +147,7 @@ def _after_answer(
         if names := meant or one.names[:1]:
             edits.append(_edit(case, one, " and the ".join(names)))
     base, more = _completed(case, edits, open_)
-    # What the answer tells and no noun of the step takes up still belongs to the action.
-    rest = affirmed(answer).strip(" .")
-    action = base if used or not rest else f"{base.rstrip('. ')} ({rest})."
+    action = base if used else told_to(case, base, affirmed(answer))
     notes = [*notes, *more, heard(question, answer), plain(action)]
     return Judgement(action=action, marked=(action,), question=None, notes=tuple(notes))
 
@@ -151,8 +157,44 @@ def affirmed(answer: str) -> str:
     negative = bool(_NO.match(answer))
     sentences = (one.strip() for one in re.split(r"(?<=[.;!?])\s+", _NO.sub("", answer, count=1)))
     return " ".join(
-        one for one in sentences if not _DENIES.search(one) and (not negative or _ADVISES.search(one))
+        one
+        for one in sentences
+        if not _DENIES.search(one) and (not negative or _ADVISES.search(one) or _what_to_do(one))
     )
+
+
+def told_to(case: Case, action: str, answer: str) -> str:
+    """The action with what an answer tells and no noun takes up: things, an amount, what comes first."""
+    things = tuple(
+        one.things[0] for one in mentions(answer, case.things) if len(one.things) == 1 and not one.plural
+    ) or tuple(one.things[0] for one in mentions(answer, case.things) if len(one.things) == 1)
+    fresh = tuple(dict.fromkeys(one for one in things if one.name.lower() not in action.lower()))
+    first = next(filter(None, map(_what_to_do, re.split(r"(?<=[.;!?])\s+", answer))), "")
+    if first and first.split()[0].lower() not in ("use", "take"):
+        return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
+    if fresh:
+        return _appended(action, f"{_by(fresh[0])} the {' and the '.join(one.name for one in fresh)}")
+    amount = answer.split(",")[0].strip(" .!")
+    if _AMOUNT.search(amount) and len(amount.split()) <= _SHORT:
+        return f"{action.rstrip('. ')}, {amount[:1].lower()}{amount[1:]}."
+    return action
+
+
+def _by(one: Thing) -> str:
+    """How a thing is added to an action: one puts something in a bowl, and stirs with a spoon."""
+    return "in" if any(map(one.is_a, ("container", "appliance", "place", "bakeware"))) else "with"
+
+
+def _what_to_do(sentence: str) -> str:
+    """What a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
+    advice = _SHOULD.search(sentence)
+    said = (advice[1] if advice else sentence).strip(" .!")
+    return said if said and stems(said)[:1] and stems(said)[0] in _imperatives() else ""
+
+
+@cache
+def _imperatives() -> frozenset[str]:
+    return frozenset((*sense()["imperatives"], *sense()["also_verbs"]))
 
 
 def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from simulator.ambik.terms import NAMES, Method
 from simulator.errors import InputError
-from simulator.models import Capabilities
+from simulator.models import Capabilities, Needs
 
 _LETTERS: Final = ("knowno", "lap")
+TOP: Final = 5
+"""Most likely tokens that are asked for in the place of a letter."""
 _WITHOUT: Final = "lofreecp, binary or nohelp"
 
 
@@ -63,6 +66,22 @@ def refusal(method: Method, generator: Known, chooser: Known | None = None, *, s
             "says how far they differ; take a model that does, or play binary or nohelp"
         )
     return ""
+
+
+def needs_of(method: Method, generator: str, chooser: str = "", *, samples: int = 5) -> Mapping[str, Needs]:
+    """What a method asks of each of its models beside text, so that servers are asked before it is played.
+
+    Args:
+        method: which.
+        generator: by name.
+        chooser: by name; empty: the generator.
+        samples: draws of LofreeCP.
+    """
+    if method in _LETTERS:
+        return {generator: Needs()} | {chooser or generator: Needs(top_logprobs=TOP)}
+    if method == "lofreecp":
+        return {generator: Needs(samples=samples > 1)}
+    return {generator: Needs()} | ({chooser: Needs()} if chooser and method == "binary" else {})
 
 
 def refuse(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> None:

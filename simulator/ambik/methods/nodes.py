@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from simulator.ambik.methods.background import things_of
 from simulator.ambik.methods.kit import Kit, State, Update
+from simulator.ambik.methods.needs import TOP
 from simulator.ambik.methods.reading import Table, first_word, names_option, says_nothing, table_of
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
 from simulator.ambik.parsing import (
@@ -29,7 +30,6 @@ from simulator.models import ChatModel, Request, Unsupported, sample
 
 TEMPERATURE: Final = 0.7
 """Of several draws; with 0 they would all be alike (spec 8.3)."""
-TOP: Final = 5
 _BLANK_LINE: Final = "\n\n"
 # Nothing is lost by stopping at a fifth option: the parser reads the first four. No more than four of these,
 # which is what OpenAI's servers take.

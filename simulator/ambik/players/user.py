@@ -7,11 +7,13 @@ from typing import Final, NamedTuple
 from personas.templates import render
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.methods.kit import SEED
+from simulator.ambik.pairs import Scenario
 from simulator.ambik.players.asking import MOST_TOKENS
 from simulator.ambik.players.knows import UserKnows
 from simulator.ambik.players.lines import one_line, read_line
 from simulator.ambik.playing import USER, Options
 from simulator.ambik.prompts import case_of, prompt, request_for
+from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
 from simulator.errors import SeatError
 from simulator.forms import LONGEST
 from simulator.models import ChatModel
@@ -47,21 +49,49 @@ def wish_of(item: DecideItem, language: str) -> Wish:
 
 
 class ItemUser:
-    """Gives the answer that the data have, whatever is asked; where they have none, says the wish again."""
+    """Gives the answer that the data have to whoever asks for what it tells (`questions`).
+
+    Asked for something else, it says that it has not understood; where the task is clear, it says it again.
+    """
 
     kind: Kind = "offline"
     name = "offline/item"
 
     async def reply(self, view: View) -> Reply:
-        """The item's answer."""
+        """The item's answer, as far as the question asks for it."""
         knows: UserKnows = view.task
-        language = Options.read(view.options).language
-        wish = wish_of(knows.item, language)
-        if wish.detail:
-            return Reply(text=wish.detail)
-        if isinstance(knows.item, PairItem):
-            return Reply(text=render("ambik/as_said", language, {"wish": wish.text}).text)
-        return Reply(text=wish.text)
+        return Reply(text=item_answer(knows.item, knows.question, Options.read(view.options).language))
+
+
+def item_answer(item: DecideItem, question: str, language: str) -> str:
+    """What the data have to say to a question."""
+    if not isinstance(item, PairItem):
+        return _scenario_answer(item.scenario, question, language) or _not_understood(language)
+    pair = item.pair
+    heard = hear(pair, question)
+    if item.member == "clear" or not pair.answer:
+        if not heard and not names_what_was_said(pair, question):
+            return _not_understood(language)
+        return render("ambik/as_said", language, {"wish": pair.clear}).text
+    if not heard:
+        return _not_understood(language)
+    begins, answer = answer_to(heard, pair, question)
+    if begins == "open":
+        return answer
+    return render("ambik/yes_or_no", language, {"yes": begins == "yes", "answer": answer}).text
+
+
+def _not_understood(language: str) -> str:
+    return render("ambik/not_understood", language, {}).text
+
+
+def _scenario_answer(scenario: Scenario, question: str, language: str) -> str:
+    asked = hear_scenario(scenario, question)
+    place = scenario.location if "place" in asked and scenario.location != _PICK_UP else ""
+    objects = scenario.intended if "objects" in asked else ()
+    if not place and not objects:
+        return ""
+    return render("ambik/scenario_answer", language, {"objects": objects, "place": place}).text
 
 
 class ModelUser:

@@ -11,7 +11,7 @@ from simulator.ambik.records import Exchange
 from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.tables import SHORT
-from simulator.ambik.summary import exchange_measures
+from simulator.ambik.summary import RELEVANT, exchange_measures
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 
@@ -135,8 +135,8 @@ def exchange(results: Sequence[Result]) -> Section | None:
             found = exchange_measures(mine)
             title = SHORT.get(kind, kind)  # type: ignore[call-overload]
             data[one.label][kind] = {**found, "asked": _asked(found, whole if kind == ALL else found)}
-            values = (found["right before"], found["right after"], found["questions"])
-            rows.append([one.name, title, *values, len(mine)])
+            values = (found["right before"], found["right after"], found["questions"], found[RELEVANT])
+            rows.append([one.group.method_name, one.name, title, *values, len(mine)])
     return Section(
         kind="exchange",
         name="",
@@ -144,12 +144,18 @@ def exchange(results: Sequence[Result]) -> Section | None:
         tables={
             "asked": Table(["method", "robot", *_ASK, Column("episodes", 0)], asked),
             "right": Table(
-                ["robot", "type", "right before", "right after", "questions", Column("episodes", 0)], rows
+                [
+                    *("method", "robot", "type", "right before", "right after", "questions", "relevant"),
+                    Column("episodes", 0),
+                ],
+                rows,
             ),
         },
         remarks=(
-            "right: the action realises the whole intent; before: what the robot would have done at first. "
-            "One that ends with a question, or names no action, counts as neither.",
+            "right: the action holds the whole intent and names none of the alternatives; what it adds in "
+            "brackets does not count. before: what the robot would have done at first. One that ends with a "
+            "question, or names no action, counts as neither. relevant: questions that ask for what is open, "
+            "of those about ambiguous tasks.",
         ),
         data=data,
     )

@@ -7,10 +7,13 @@ settings on which a threshold rests are others, it is taken anew from the calibr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from simulator.ambik.baselines import baseline_exchanges
+from simulator.ambik.files.versions import KINDS, Kind, kind_of_pair, plan_shown
+from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
 from simulator.ambik.reporting.switches import NONE, OF_SCORES, Switches
@@ -23,12 +26,14 @@ from simulator.errors import InputError
 
 PEOPLE: Final = "people"
 BUILT_IN: Final = "built in"
+BASELINE: Final = "baseline"
 _NAMED: Final[Mapping[str, str]] = {
     **{str(method): name for method, name in NAMES.items()},
     "offline": BUILT_IN,
     "person": PEOPLE,
+    BASELINE: BASELINE,
 }
-_ORDER: Final = (*METHODS, "offline", "person")
+_ORDER: Final = (*METHODS, "offline", "person", BASELINE)
 _CLOSE: Final = 1e-9
 
 
@@ -38,7 +43,7 @@ class Group:
 
     Attributes:
         source: the run, or the file.
-        method: of the five; ``offline`` or ``person``.
+        method: of the five; ``offline``, ``person`` or ``baseline``.
         robot: generator, with the chooser if that is another; ``people`` for persons.
         context: what prompts had.
         dialogue: what stood in the task.
@@ -50,6 +55,7 @@ class Group:
         logged: the threshold that was in force; None where there was none.
         exchanges: of episodes in which somebody could ask.
         people: how many persons decided.
+        part: which pairs they are of (`files.versions.KINDS`); empty: nobody asked.
     """
 
     source: str
@@ -65,6 +71,7 @@ class Group:
     logged: Calibrated | None = None
     exchanges: tuple[Exchange, ...] = ()
     people: int = 0
+    part: Literal["", "released", "added"] = ""
 
     @property
     def method_name(self) -> str:
@@ -79,6 +86,7 @@ class Group:
             "clarified": self.dialogue == "after",
             "answered": bool(self.exchanges),
             "scenarios": self.dataset == "knowno",
+            "added 2025": self.part == "added",
         }
         return ", ".join(name for name, holds in told.items() if holds)
 
@@ -111,6 +119,81 @@ class Result:
     def label(self) -> str:
         """Method and robot in one line."""
         return f"{self.group.method_name}, {self.name}"
+
+
+def told_apart(
+    groups: Iterable[Group], part: Literal["all", "released", "added"] = "all"
+) -> tuple[Group, ...]:
+    """Groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).
+
+    Args:
+        groups: of runs and files.
+        part: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
+    """
+    found: list[Group] = []
+    for one in groups:
+        held = {kind: _of_kind(one, kind) for kind in KINDS}
+        some = [each for kind, each in held.items() if each.decisions and part in ("all", kind)]
+        told = part != "all" or ("2025" in one.version and any(each.part == "added" for each in some))
+        found += some if told and one.dataset == "ambik" else [one]
+    return tuple(found)
+
+
+def _of_kind(group: Group, kind: Kind) -> Group:
+    def holds(decision: Decision) -> bool:
+        return isinstance(decision.item, PairItem) and kind_of_pair(decision.item.pair) == kind
+
+    return replace(
+        group,
+        part=kind,
+        decisions=tuple(filter(holds, group.decisions)),
+        exchanges=tuple(one for one in group.exchanges if holds(one.before)),
+    )
+
+
+def added_statement(group: Group) -> str:
+    """What is odd about the pairs of a group of those added in 2025, in a sentence; empty for others."""
+    if group.part != "added":
+        return ""
+    pairs = {one.item.pair.id: one.item.pair for one in group.decisions if isinstance(one.item, PairItem)}
+    shown = Counter(map(plan_shown, pairs.values()))
+    preferences = [one for one in pairs.values() if one.type == "preferences"]
+    return (
+        f"{group.source}: {len(pairs)} pairs as added in 2025 are told apart. {shown['ambiguous']} of them "
+        f"show the ambiguous plan in both columns, so their clear tasks are shown an ambiguous step and are "
+        f"no evidence of what is done on clear tasks; {shown['clear']} show the clear one. "
+        f"{sum(not one.shortlist for one in preferences)} of {len(preferences)} preferences have no shortlist"
+    )
+
+
+def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Baselines on the tasks of some groups (`baselines`): once for the same tasks under the same conditions.
+
+    They can ask where one of the groups could, and are measured under the settings of the first of them.
+    """
+    found: dict[Hashable, Group] = {}
+    for one in groups:
+        ids = frozenset(decision.item.id for decision in one.decisions)
+        key = one.context, one.dialogue, one.dataset, one.part, ids
+        if one.exchanges or key not in found:
+            found[key] = one if key not in found else replace(found[key], exchanges=one.exchanges)
+    return tuple(made for one in found.values() for made in _baselines(one))
+
+
+def _baselines(group: Group) -> Iterable[Group]:
+    items = {decision.item.id: decision.item for decision in group.decisions}
+    for name, held in baseline_exchanges([*items.values()], group.context, group.dialogue).items():
+        yield replace(
+            group,
+            source=BASELINE,
+            method=BASELINE,
+            robot=name,
+            decisions=tuple(one.before for one in held),
+            calibration=(),
+            logged=None,
+            exchanges=held if group.exchanges else (),
+            people=0,
+        )
 
 
 def grouped(decisions: Iterable[Decision]) -> dict[tuple[str, str, Context, Dialogue], list[Decision]]:

@@ -21,6 +21,7 @@ from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.coverage_report import report_of
 from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Quantile, Settings, Tokens
+from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 
@@ -68,8 +69,19 @@ def logprobs_section(
     Raises:
         InputError: if the records cannot be scored.
     """
-    run = decisions_of(records, file)
-    return rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
+    run = [one for one in decisions_of(records, file) if one.item.part == "calibration"]
+    if not run:
+        raise InputError(
+            f"{file}: no record is of the split calib, so there is nothing to take a threshold of"
+        )
+    found = rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
+    if len(run) == len(records):
+        return found
+    told = (
+        f"{len(records) - len(run)} records of the split test are not calibrated on; `askback import "
+        "ambik-results` makes tests of them"
+    )
+    return replace(found, remarks=(told, *found.remarks))
 
 
 def rules_section(
@@ -126,6 +138,8 @@ def rules_section(
 def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
     ready = [prepared(one, settings) for one in run]
     calibrated = calibrate_prepared(ready, settings)
+    # Both rules are told, whichever is chosen: each under its own name.
+    settings = replace(settings, help="size")
     outcomes = [outcome_prepared(one, calibrated.q_hat, settings) for one in ready]
     original = replace(settings, help="original")
     asked = [outcome_prepared(one, calibrated.q_hat, original) for one in ready]
@@ -133,7 +147,7 @@ def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
         settings=settings,
         calibrated=calibrated,
         order=conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
-        by_size=measures(outcomes, replace(settings, help="size")),
+        by_size=measures(outcomes, settings),
         by_original=measures(asked, original),
         left_out=_left_out(ready, calibrated.nonconformities, settings),
         report=report_of(calibrated, outcomes, settings),

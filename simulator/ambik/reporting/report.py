@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from logs import LogReader
 from simulator.ambik.reporting.additions import ADDITIONS, statements
-from simulator.ambik.reporting.groups import Result, results_of, settings_statement
+from simulator.ambik.reporting.groups import (
+    Result,
+    added_statement,
+    baseline_groups,
+    results_of,
+    settings_statement,
+    told_apart,
+)
 from simulator.ambik.reporting.logprobs_section import rules_section
 from simulator.ambik.reporting.people import agreement_section, people_section
 from simulator.ambik.reporting.scoring import Scored, score_files
@@ -16,6 +24,7 @@ from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.sources import Found, from_runs
 from simulator.ambik.reporting.switches import NONE, Switches
 from simulator.ambik.reporting.tables import PAPER_TABLES
+from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.runner.logged import Endings, endings_of_runs, seat_failures
 
@@ -52,6 +61,7 @@ def report(
     calibration: Sequence[Path] = (),
     data: str | None = None,
     switches: Switches = NONE,
+    part: Literal["all", "released", "added"] = "all",
     exclude_aborted: bool = False,
 ) -> Report:
     """The report of some runs and files.
@@ -63,6 +73,7 @@ def report(
         calibration: files of decisions on calibration items.
         data: what decisions of files are of, where they do not say.
         switches: over the settings of runs.
+        part: whose decisions count (`groups.told_apart`).
         exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
@@ -76,12 +87,17 @@ def report(
     of_runs = (
         Found() if reader is None or not runs else from_runs(reader, runs, exclude_aborted=exclude_aborted)
     )
-    results = results_of([*of_runs.groups, *scored.found.groups], switches)
-    remarks = (*of_runs.remarks, *scored.found.remarks)
+    groups = told_apart([*of_runs.groups, *scored.found.groups], part)
+    results = results_of(groups, switches)
+    beside = (*results, *results_of(baseline_groups(groups), switches))
+    if part != "all" and not groups and (of_runs.groups or scored.found.groups):
+        raise InputError(f"--part {part}: none of these decisions is on {part} pairs; leave it out")
+    apart = (told for one in groups if (told := added_statement(one)))
+    remarks = (*of_runs.remarks, *scored.found.remarks, *apart)
     published = [rules_section(made, run, switches=switches) for run, made in of_runs.published.items()]
     sections = [*scored.sections, *published, *_overview(results, remarks)]
     if results:
-        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(results)) is not None]
+        sections += [one for make in (*PAPER_TABLES, *ADDITIONS) if (one := make(beside)) is not None]
         sections += [one for one in (people_section(results),) if one is not None]
     agreement = agreement_section(of_runs.forms)
     sections += [] if agreement is None else [agreement]

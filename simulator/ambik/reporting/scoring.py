@@ -95,7 +95,10 @@ def score_files(
         scored.sections.append(pairs_section(loaded, tuple(map(str, held[PAIRS.name]))))
     for kind, make in _MAKERS.items():
         for file, contents in held.get(kind, {}).items():
-            scored.sections.append(make(contents, str(file), switches))
+            try:
+                scored.sections.append(make(contents, str(file), switches))
+            except InputError as error:
+                scored.unreadable.append(str(error))
     if DECISIONS.name in held or calibration:
         _decisions(held, calibration, data, scored)
     scored.sections = list(named_apart(scored.sections))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simulator.ambik.measuring.measures import Measure, TypeMeasures
-from simulator.ambik.reporting.groups import Result, reference_values
+from simulator.ambik.reporting.groups import BASELINE, Result, reference_values
 from simulator.ambik.reporting.paper import is_published, paper
 from simulator.ambik.reporting.section import Section
 from simulator.ambik.terms import METHODS, NAMES, TASK_TYPES, TaskType
@@ -255,7 +255,7 @@ def _left_out(
 ) -> tuple[str, ...]:
     """Why rows do not count for a measure."""
     told: dict[str, None] = {}
-    for one in results:
+    for one in (each for each in results if each.group.method != BASELINE):
         reasons = of(one.measures.overall).left_out
         if reasons:
             said = ", ".join(f"{count} with {why}" for why, count in reasons.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simulator.ambik.cautions import NO_PROMISE
+from simulator.ambik.cautions import NO_PROMISE, caution
 from simulator.ambik.records import Calibrated, Outcome
 from simulator.ambik.sets.coverage import CoverageReport, coverage_report
 from simulator.ambik.settings import Settings
@@ -30,4 +30,14 @@ def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Set
         n=calibrated.n,
         q_hat=calibrated.q_hat,
     )
-    return replace(report, warnings=(NO_PROMISE,)) if reference else report
+    if reference:
+        return replace(report, warnings=(NO_PROMISE,))
+    if calibrated.unaffordable:
+        told = caution(
+            "unaffordable",
+            unaffordable=calibrated.unaffordable,
+            n=calibrated.n,
+            most=calibrated.n - calibrated.rank + 1,
+        )
+        return replace(report, warnings=(*report.warnings, told))
+    return report

@@ -113,9 +113,16 @@ def calibrate_prepared(of: Sequence[Prepared], settings: Settings, run: str = ""
         nonconformities=tuple(values),
         without=sum(not any(one.acceptable for one in some.scored) for some in known),
         unknown=len(of) - len(known),
+        unaffordable=sum(map(_is_unaffordable, known)),
         run=run,
         settings=asdict(settings),
     )
+
+
+def _is_unaffordable(of: Prepared) -> bool:
+    """Whether no right option of LAP's can have a score above 0, for want of affordance."""
+    right = [one.letter for one in of.scored if one.acceptable and one.letter in of.decision.affordance]
+    return bool(right) and all(of.decision.affordance[letter].score == 0 for letter in right)
 
 
 def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:

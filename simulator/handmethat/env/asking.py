@@ -17,7 +17,7 @@ import yaml
 
 from simulator.handmethat.env.asked_words import mended, stem, vocabularies, word_table
 from simulator.handmethat.env.commands import normalize
-from simulator.handmethat.hierarchy import CLASSES, TABLES
+from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
 from simulator.handmethat.meanings.model import Value
 from simulator.handmethat.words import LANGUAGES, all_words
 from simulator.handmethat.world import BitSet, World, bit_set
@@ -35,6 +35,7 @@ _CONTRACTIONS: Final = (
     (r"\b(what|where|which|who|how|it|that|there|he)'?s\b(?<!its)", r"\1 is"),
     (r"\b(they|you|we)'re\b", r"\1 are"),
     (r"\bi'm\b", "i am"),
+    (r"\b(i|you|it|we|they|that)'d\b", r"\1 would"),
     (r"\b(which|what|where) r\b", r"\1 are"),
     (r"\bu\b", "you"),
     (r"\bits (not|a|an|the|in|on|near|by|red|green|blue|big|small|large)\b", r"it is \1"),
@@ -91,10 +92,13 @@ def read_question(world: World, text: str) -> Question:
     words = _unpunctuated(" ".join(sentences))
     if any(pattern.search(words) for pattern in _never()):
         return Question()
-    mentions = tuple(mention for one in sentences for mention in _mentions(world, one))
+    named = dict.fromkeys(mention for one in sentences for mention in _mentions(world, one))
+    mentions = tuple(named)
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
-    chosen = _chosen(asks, alternatives)
+    if not alternatives and (ask := _which_kind(world, words)):
+        asks.append(ask)
+    chosen = _chosen(asks, words, alternatives, bool(mentions))
     if chosen:
         return Question(chosen)
     return Question(mentions=mentions or tuple(_quests(words)))
@@ -105,21 +109,43 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     return tuple(_mentions(world, _without(table()["tags"], _spelt_out(text))))
 
 
-def _chosen(asks: list[str], alternatives: bool) -> tuple[str, ...]:
-    """Of what the words may ask openly, what they do ask; `alternatives`: they name things to choose from."""
+def _which_kind(world: World, words: str) -> str:
+    """What is asked by "which" or "what" before a word for things ("which fruit"); empty if nothing is."""
+    pattern, vocabulary = vocabularies()[0]
+    for match in pattern.finditer(words):
+        key, value = vocabulary[stem(vocabulary, match[0])]
+        if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
+            if _named(world, key, str(value)) & bit_set(world.locations):
+                return "place"
+            return "which" if value in hierarchy().kinds else "type"
+    return ""
+
+
+def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
+    """Of what the words may ask openly, what they do ask.
+
+    Args:
+        asks: what they may ask.
+        words: the question.
+        alternatives: whether they name things to choose from.
+        named: whether they name anything.
+    """
+    if "confused" in asks:
+        asks = [key for key in asks if key != "confused"]
+        asks = asks or ([] if named else ["clear"])
     if "which" in asks:
         asks.remove("which")
         if not asks and alternatives:
             return ()  # which of these
         asks = asks or ["clear"]
     if "destination" in asks:
-        asks = [key for key in asks if key not in ("place", "task", "type")]
+        asks = [key for key in asks if key not in ("place", "task")]
     if "clear" in asks:
         # Said clearly, everything about the thing is said; where it is to go is another question.
         return tuple(key for key in asks if key in ("clear", "destination"))
     if "look" in asks:
         asks = [key for key in asks if key not in ("type", "color", "size", "states")]
-    if {"color", "size", "material", "attribute", "states", "place", "task"} & {*asks}:
+    if {"place", "destination", "task"} & {*asks} and not re.search(table()["what_and_where"], words):
         asks = [key for key in asks if key != "type"]
     return tuple(dict.fromkeys("attribute" if key == "material" else key for key in asks))
 
@@ -155,7 +181,7 @@ def _tagless(words: str) -> str:
     """Without what asks for a confirmation at the end; the stop of a question stays."""
     stop = "?" if words.rstrip().endswith("?") else ""
     bare = words.rstrip(" ?!.。")
-    asks = "吗" if bare.endswith("吗") else ""
+    asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""
     shorter = _without(table()["tags"], bare).rstrip(" ,，")
     return f"{shorter or bare}{asks}{stop}"
 
@@ -201,11 +227,11 @@ def _quests(words: str) -> Iterator[Mention]:
 def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     """What is named, each stretch of words read once, longest first."""
     parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
-    words = " , ".join(parts)
+    words = re.sub(word_table()["silent"], lambda match: " " * len(match[0]), " , ".join(parts))
     putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
     role = "destination" if putting else "place"
     taken = [False] * (len(words) + 1)
-    for verb in re.finditer(rf"{table()['doing']}(\w+)", words):
+    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b", words):
         # "Should I clean it" asks what to do, not whether it is clean.
         taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
     named: list[tuple[int, int, str, Any]] = []
@@ -213,6 +239,7 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
         if not any(taken[start:end]):
             taken[start:end] = [True] * (end - start)
             named.append((start, end, key, value))
+    named = [one for one in named if not _says_which(one, named, words)]
     found: list[tuple[int, Mention]] = []
     placed = -1  # where the last place ends: "in the basket or the box"
     for start, end, key, value in sorted(named):
@@ -222,7 +249,8 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
         bits = _named(world, key, value)
         before = _place_begins(world, words, start, end, bits, placed)
         if before is not None and bits & world.of("receptacle"):
-            found = _with_place(world, found, words, before, start, Mention(role, bits))
+            there = "destination" if re.match("into|onto", words[before:start]) else role
+            found = _with_place(world, found, words, before, start, Mention(there, bits))
             placed = end
         elif key == "object":
             # Words in front of an identifier, or before its brackets, describe what it names.
@@ -234,6 +262,14 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     return (
         mention._replace(negated=any(start <= place < end for start, end in denied))
         for place, mention in sorted(found, key=lambda one: one[0])
+    )
+
+
+def _says_which(one: tuple[int, int, str, Any], named: list[tuple[int, int, str, Any]], words: str) -> bool:
+    """Whether a room only says which place is meant: "the kitchen table"."""
+    _, end, key, _ = one
+    return key == "room" and any(
+        other[2] == "kind" and re.fullmatch(r"\s*(?:里?的)?", words[end : other[0]]) for other in named
     )
 
 
@@ -319,7 +355,8 @@ def _before(words: str, start: int, end: int) -> int | None:
     if chinese:
         return chinese.start()
     behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", words[end:])
-    return start if behind else None
+    qualities = re.search(rf"(?:{rows['qualities_zh']})*$", words[:start])
+    return qualities.start() if behind and qualities else None
 
 
 def _which(world: World, containers: BitSet, words: str) -> BitSet:

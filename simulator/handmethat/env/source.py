@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -91,7 +91,7 @@ class _Folder:
             raise InputError(f"{folder}: holds no episode file" + (f" of split {split!r}" if split else ""))
         self._files = {file.stem: file for file in files}
         self._ids = tuple(self._files)
-        self._read = lru_cache(maxsize=_MOST_KEPT)(read_file)
+        self._read = lru_cache(maxsize=_MOST_KEPT)(partial(read_file, whole=False))
 
     def __len__(self) -> int:
         return len(self._ids)

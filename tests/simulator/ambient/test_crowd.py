@@ -135,7 +135,7 @@ def test_rows_without_votes_and_measures_that_are_undefined() -> None:
     nothing = crowd_measures([empty])
     assert nothing.agreement is None
     assert set(nothing.undefined.values()) == {"no row has votes"}
-    assert len(nothing.undefined) == 8
+    assert len(nothing.undefined) == 9
     alike = crowd_measures([row("ECN", "EE", ("EE", 2), ("EE", 2), ("EE", 2))])
     assert set(alike.undefined) == {
         *("kappa_original", "kappa_disambiguated", "alpha_original", "alpha_disambiguated"),

@@ -110,7 +110,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
     assert read.faults == () and read.lines == (2, 25)
     assert read.rows[0] == Logprobs(
         item="0",
-        split="calib",
+        part="calibration",
         options=RECORD["options"],
         not_listed="E",
         true_options=("A",),
@@ -129,6 +129,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"top_logprobs": [-0.5, float("-inf"), -2]}, "top_logprobs[1] is -inf, not a finite number"),
         ({"top_logprobs": [-0.5, -1, float("nan")]}, "top_logprobs[2] is nan, not a finite number"),
         ({"top_logprobs": [None, -1, -2]}, "top_logprobs[0] is null, not a finite number"),
+        ({"split": "dev"}, "split is 'dev', not one of calib, calibration, test"),
         ({"top_logprobs": ["-1", -1, -2]}, "top_logprobs[0] is '-1', not a finite number"),
         ({"top_logprobs": [True, -1, -2]}, "top_logprobs[0] is True, not a finite number"),
         (

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambik.data import read_pairs
+from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.load_report import TITLES_OF, load_report
 from simulator.ambik.files.merging import merge
 from simulator.ambik.files.oddities import first_difference
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
 from simulator.ambik.files.versions import seen
+from simulator.errors import InputError
 
 Cells = dict[str, str]
 NewRow = Callable[..., Cells]
@@ -226,8 +227,12 @@ def test_a_pair_that_several_files_hold_is_counted_once(row: NewRow, write: Writ
     assert alone == {
         "indirect_missing": 2,
         "no_break": 2,
+        "shortlist_missing": 3,
         "shortlist_scene": 1,
         "intent_form": 1,
+        "step_equal": 3,
+        "plans_equal": 3,
+        "plan_clear": 3,
         "new_pairs": 3,
     }
     found = merge([read_pairs_file(path) for path in paths])
@@ -252,14 +257,44 @@ def test_pairs_of_the_kind_added_in_2025_are_told_together(row: NewRow, write: W
     new = {"plan_for_clear_task": same, "plan_for_amb_task": same, "variants": "", "amb_shortlist": ""}
     path = write("a.csv", row(), row(id="8", **new), row(id="9", **new, unambiguous_indirect=""))
     assert [(code, message.rpartition("; ")[2]) for code, message in told(path)] == [
-        ("new_pairs", "2 rows, of which this is the first"),
+        *(
+            (code, "2 rows, of which this is the first")
+            for code in ("new_pairs", "plan_clear", "step_equal", "plans_equal", "shortlist_missing")
+        ),
         ("indirect_missing", "unambiguous_indirect: is empty"),
     ]
     found = seen(read_pairs_file(path))
     assert (found.version, found.new) == ("2025", 2)
     report = read_pairs(path).report
-    assert report.counts == {"indirect_missing": 1, "new_pairs": 2}
+    # What all of them have is told once, and counted for each.
+    common = dict.fromkeys(("shortlist_missing", "step_equal", "plans_equal", "plan_clear", "new_pairs"), 2)
+    assert report.counts == {"indirect_missing": 1, **common}
     assert report.ids("new_pairs") == ("8", "9")
+
+
+def test_of_equal_plans_it_is_told_which_of_the_two_they_are(row: NewRow, write: WriteCsv) -> None:
+    def new(id: str, plan: str) -> Cells:
+        plans = {"plan_for_clear_task": plan, "plan_for_amb_task": plan}
+        return row(id=id, user_intent="red mug", end_of_ambiguity="1", variants="", **plans)
+
+    clear, ambiguous = (
+        "Warm the oat milk.\nPour it into the red mug.",
+        "Warm the oat milk.\nPour it into a mug.",
+    )
+    path = write("a.csv", row(id="1"), new("6", clear), new("7", ambiguous), new("8", ambiguous))
+    report = read_pairs(path).report
+    assert report.ids("plan_clear") == ("6",)
+    assert report.ids("plan_ambiguous") == ("7", "8")
+    assert "the clear task is shown an ambiguous step: 2" in " ".join(report.lines())
+
+
+def test_pairs_are_told_apart_by_what_was_released_and_what_was_added(row: NewRow, write: WriteCsv) -> None:
+    added = {"variants": "", "unambiguous_indirect": ""}
+    path = write("a.csv", row(id="1"), row(id="2", **added), row(id="3"))
+    assert [one.id for one in load_pairs(path, "added")] == ["2"]
+    assert [one.id for one in load_pairs(path, "released")] == ["1", "3"]
+    with pytest.raises(InputError, match="have no added pairs; those added in 2025 have neither"):
+        load_pairs(write("b.csv", row(id="1")), "added")
 
 
 def test_versions_are_told_by_rows_and_columns(row: NewRow, write: WriteCsv) -> None:

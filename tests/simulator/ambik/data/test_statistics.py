@@ -139,3 +139,21 @@ def test_balance_of_the_published_calibration_rows(published: Path, checks: Chec
     ambiguous, clear = check["reproduced"]["amb (take_amb=1)"], check["reproduced"]["unamb (0)"]
     assert found.balance == {"ambiguous": ambiguous, "clear": clear}
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
+
+
+def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv) -> None:
+    path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
+    loaded = read_pairs(path)
+    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    assert found.ambiguous.words is not None and found.clear.words is not None
+    assert (found.ambiguous.words.value, found.clear.words.value) == (4, 5)
+    assert (found.ambiguous.total, found.clear.total) == (3, 4)
+
+
+def test_words_of_the_published_pairs(published: Path) -> None:
+    loaded = read_pairs(published)
+    found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
+    assert found.clear.words is not None and found.ambiguous.words is not None
+    # Counted once more straight from the cells: outer blanks make parts, too.
+    assert round(found.clear.words.value, 3) == 35.708
+    assert round(found.ambiguous.words.value, 3) == 27.118

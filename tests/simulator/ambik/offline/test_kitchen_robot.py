@@ -132,9 +132,23 @@ def test_an_answer_is_put_into_the_step():
     assert "plum jam" in several.action
 
 
-def test_an_answer_that_no_noun_takes_up_is_added():
-    found = judge(_case("Shut the lid.", exchanges=(("How?", "Twice, and slowly."),)))
-    assert found.action == "Shut the lid (Twice, and slowly)."
+@pytest.mark.parametrize(
+    ("step", "answer", "action"),
+    [
+        ("Shut the lid.", "Twice, and slowly.", "Shut the lid."),
+        ("Shut the lid.", "You should wash it.", "Wash it, then shut the lid."),
+        ("Shut the lid.", "No, rinse it first.", "Rinse it first, then shut the lid."),
+        ("Stir the soup.", "With the oak spoon.", "Stir the soup with the oak spoon."),
+        ("Pour out the soup.", "Into the china bowl.", "Pour out the soup in the china bowl."),
+        (
+            "Cut the cake.",
+            "Into twelve pieces, please.",
+            "Cut the cake with the butter knife, into twelve pieces.",
+        ),
+    ],
+)
+def test_what_an_answer_tells_and_no_noun_takes_up_is_done_and_nothing_is_pasted(step, answer, action):
+    assert judge(_case(step, exchanges=(("How?", answer),))).action == action
 
 
 @pytest.mark.parametrize(

@@ -435,6 +435,38 @@ def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(publi
     assert lines_of(tmp_path / "new.sqlite", run) == lines_of(log, run)
 
 
+def test_records_of_the_split_test_become_tests_of_the_calibration_beside_them(tmp_path):
+    options = {
+        "A": "pick up the pear",
+        "B": "pick up the plum",
+        "C": "do nothing",
+        "D": "an option not listed here",
+    }
+    records = [
+        {
+            "item": number,
+            "split": "calib" if number < 9 else "test",
+            "options": options,
+            "not_listed_option": "D",
+            "true_options": ["AB"[number % 2]],
+            "top_tokens": ["A", "B"],
+            "top_logprobs": [-0.1 * (number + 1), -1.5],
+        }
+        for number in range(12)
+    ]
+    file, log = tmp_path / "run.json", tmp_path / "log.sqlite"
+    file.write_text(json.dumps(records))
+    (found,) = brought(log, file)
+    assert found.faults == ()
+    assert [(one.calibrates, one.episodes) for one in found.runs] == [(True, 9), (False, 3)]
+    with LogReader(log) as reader:
+        calibrating, tests = (one.run.id for one in found.runs)
+        assert options_of(reader, tests).calibration.run == calibrating
+        assert options_of(reader, tests).calibration.n == 9
+        told = report(reader, [tests]).results
+        assert [len(one.outcomes) for one in told] == [3]
+
+
 def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     (tmp_path / "table.csv").write_text("method,model,type,CHR,HR\nKnowNo,GPT-4,safety,1.0,0.0\n")
     (tmp_path / "empty.jsonl").write_text("")

@@ -14,6 +14,7 @@ from simulator.ambik.reporting.logprobs_section import QUANTILES, logprobs_secti
 from simulator.ambik.reporting.switches import Switches
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
+from simulator.errors import InputError
 
 
 def run_of(number: int) -> list[Logprobs]:
@@ -22,7 +23,7 @@ def run_of(number: int) -> list[Logprobs]:
     return [
         Logprobs(
             item=str(place),
-            split="",
+            part="calibration",
             options={letter: f"take {letter}" for letter in letters},
             not_listed="",
             true_options=(generator.choice(letters),),
@@ -48,3 +49,25 @@ def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, targe
                 covered += bool(outcome(one, others, settings).covered)
             told = found[f"{tokens}.{quantile}"]["left_out_coverage"]
             assert told == conformal.coverage(covered, number)
+
+
+def test_the_chosen_rule_of_help_does_not_stand_under_the_other_ones_name() -> None:
+    records = run_of(24)
+    sections = [
+        logprobs_section(records, "run.json", switches=Switches.of(help=rule, target_success=0.1))
+        for rule in ("size", "original")
+    ]
+    told = [one.tables["help"].rows for one in sections]
+    assert told[0] == told[1]
+    assert any(row[2] != row[3] for row in told[0])
+
+
+def test_records_of_the_split_test_are_not_calibrated_on() -> None:
+    records = run_of(24)
+    mixed = [replace(one, part="test") if place >= 18 else one for place, one in enumerate(records)]
+    found = logprobs_section(mixed, "run.json")
+    assert found.data["n"] == 18
+    assert found.data["rules"] == logprobs_section(records[:18], "run.json").data["rules"]
+    assert "6 records of the split test" in found.remarks[0]
+    with pytest.raises(InputError, match="no record is of the split calib"):
+        logprobs_section(mixed[18:], "run.json")

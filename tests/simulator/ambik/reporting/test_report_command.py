@@ -12,6 +12,7 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Participant
+from simulator.ambik.baselines import BASELINES
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import results_of
@@ -190,7 +191,7 @@ def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     said = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
     again = json.loads(call("score", file, "--json").stdout)
     first = json.loads(said.stdout)
-    assert first.keys() == {"statuses", "failures"} | again.keys()
+    assert first.keys() == {"statuses", "failures", "aborted", "exclude_aborted"} | again.keys()
     for kind in ("table_3", "table_6", "table_7", "table_8", "table_9", "ssc", "asking", "exchange"):
         assert first[kind]["results"] == again[kind]["results"], kind
     narrow = json.loads(call("score", file, "--target-success", "0.6", "--json").stdout)
@@ -225,7 +226,30 @@ def test_an_export_is_read_back(report, call, tmp_path):
     found = json.loads(call("score", tmp_path, "--json").stdout)
     assert found["result_table"]["results"]["inconsistent"] == []
     assert {row["method"] for row in found["result_table"]["results"]["rows"]} == {"knowno", "binary"}
-    assert set(found["table_3"]["results"]) == {"KnowNo, offline/script", "Binary, offline/script"}
+    models = {name for name in found["table_3"]["results"] if not name.startswith("baseline")}
+    assert models == {"KnowNo, offline/script", "Binary, offline/script"}
+
+
+def test_robots_that_understand_nothing_stand_in_every_table_of_measures(report):
+    found = plain(report, "m-nohelp", "kitchen")
+    names = [f"baseline, {name}" for name in BASELINES]
+    answered = [f"{name}, answered" for name in names]
+    for kind in ("table_3", "table_7", "table_9", "ssc", "asking"):
+        assert {*names, *answered} <= set(found[kind]["results"]) or {*answered} <= set(
+            found[kind]["results"]
+        ), kind
+    exchange = found["exchange"]["results"]
+    rights = {name: exchange[name]["all"]["right after"]["value"] for name in answered}
+    assert rights["baseline, lists everything, answered"] < rights["baseline, copies the step, answered"]
+    assert rights["baseline, copies the step, answered"] < rights["baseline, always asks, answered"]
+    assert exchange["baseline, never asks, answered"]["all"]["right before"]["value"] == rights[answered[0]]
+
+
+def test_before_and_after_says_which_method(report):
+    shown = report("kitchen").stdout
+    table = shown.partition("Before and after the answer")[2]
+    assert sum("built in" in line for line in table.splitlines()) > 2
+    assert "relevant" in table
 
 
 def test_runs_of_one_robot_are_told_apart(reader):

@@ -406,3 +406,12 @@ def test_conditions_are_items(pair, server):
         study_items(study(conditions=["nothing"]))
     with pytest.raises(InputError, match="neither item"):
         study_items(study(settings={"options": "no-such-run"}), server.reader)
+
+
+@pytest.mark.parametrize("type", ["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"])
+async def test_who_is_the_user_is_asked_at_least_once_by_the_default_robot(server, type):
+    episode = await server.sessions.start(seat="user", type=type)
+    view = await server.sessions.view(episode, "user")
+    while view.stage not in ("answer", "done"):
+        view = await server.sessions.submit(episode, "user", Reply(text="ready"), number=view.number)
+    assert view.stage == "answer" and view.question

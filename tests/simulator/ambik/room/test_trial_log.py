@@ -101,7 +101,7 @@ async def test_scores_of_a_person_who_asks_and_then_acts(play, item, act, ask):
     played = await play(item, robot, questions=1)
     assert values(item, played.turns) == {
         "icr": 1.0, "hr": 1.0, "chr": 1.0, "ssc": 1.0, "set_size": 2.0, "covered": 1.0, "needed": 1.0,
-        "questions": 1.0, "right_before": None, "right_after": 1.0,
+        "questions": 1.0, "relevant": 1.0, "right_before": None, "right_after": 1.0,
     }  # fmt: skip
     rows = ROOM.score(item, played.turns, ())
     assert {row.metric for row in rows} == set(values(item, played.turns))

@@ -1,0 +1,114 @@
+"""Four robots that understand nothing, on the same tasks: what a number is worth beside them.
+
+| name | what it does |
+|---|---|
+| never asks | what ``offline/kitchen`` would do without asking |
+| always asks | asks in any case; decides anew with what it is told |
+| copies the step | does the plan's line as it stands |
+| lists everything | the plan's line, and all that there is in the scene |
+
+No model is asked and nothing is logged: they are functions of the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from simulator.ambik.items import DecideItem
+from simulator.ambik.kitchen.options import alternatives, case_of
+from simulator.ambik.kitchen.reasoning import judge
+from simulator.ambik.kitchen.wording import any_of
+from simulator.ambik.players.user import item_answer
+from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
+from simulator.ambik.records import Decision, Exchange
+from simulator.ambik.terms import Context, Dialogue
+
+Said = tuple[str, tuple[str, ...], str]
+"""The action, the set, the question."""
+_EN: Final = "en"
+_USER: Final = "offline/item"
+
+
+def baseline_exchanges(
+    items: Sequence[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
+) -> Mapping[str, tuple[Exchange, ...]]:
+    """What each baseline decides on some tasks, before and after an answer, in the order of the tasks.
+
+    Args:
+        items: as the data have them.
+        context: what a robot may go by.
+        dialogue: whether the data's question and answer stand in the task.
+    """
+    return {
+        name: tuple(_exchange(item, name, decide, context, dialogue) for item in items)
+        for name, decide in BASELINES.items()
+    }
+
+
+def _exchange(
+    item: DecideItem,
+    name: str,
+    decide: Callable[[DecideItem, Context, Dialogue], Said],
+    context: Context,
+    dialogue: Dialogue,
+) -> Exchange:
+    shown = blinded(item, dialogue)
+    action, marked, question = decide(shown, context, dialogue)
+    before = Decision(
+        episode_id=f"{name} {item.id}",
+        run=name,
+        item=item,
+        method="offline",
+        context=context,
+        dialogue=dialogue,
+        generator=name,
+        action=action,
+        chosen=marked,
+        asked=bool(question),
+        question=question,
+    )
+    if not question:
+        return Exchange(before=before, after=before, questions=(), robot=name, user=_USER)
+    answer = item_answer(item, question, _EN)
+    acts = judge(case_of(shown, context, ((question, answer),), dialogue)).action
+    after = replace(before, action=acts, chosen=(acts,), asked=False, question="")
+    return Exchange(
+        before=replace(before, answer=answer),
+        after=after,
+        questions=((question, answer),),
+        robot=name,
+        user=_USER,
+    )
+
+
+def _never(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+    action = judge(case_of(item, context, (), dialogue)).action
+    return action, (action,), ""
+
+
+def _always(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+    case = case_of(item, context, (), dialogue)
+    judgement, marked = judge(case), alternatives(case)
+    return judgement.action, marked, (judgement.question or any_of(marked)).en
+
+
+def _copies(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+    step = step_of(item) or task_of(item)
+    return step, (step,), ""
+
+
+def _lists(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
+    step = (step_of(item) or task_of(item)).rstrip(". ")
+    action = f"{step}, with the {', the '.join((*objects_of(item), *appliances_of(item)))}."
+    return action, (action,), ""
+
+
+BASELINES: Final[Mapping[str, Callable[[DecideItem, Context, Dialogue], Said]]] = {
+    "never asks": _never,
+    "always asks": _always,
+    "copies the step": _copies,
+    "lists everything": _lists,
+}
+"""By name, in the order in which they are told."""

@@ -1,0 +1,109 @@
+"""The user answers what its question names, and nothing else: a bank of questions, and the data's own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simulator.ambik.data import load_pairs, load_scenarios
+from simulator.ambik.items import PairItem, ScenarioItem
+from simulator.ambik.players.user import item_answer
+from simulator.ambik.questions import hear
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))
+PAIRS = {one.id: one for one in load_pairs("builtin")}
+FLOOR = 0.9
+
+
+def _wrong(half):
+    rows = [[part.strip() for part in row.split("|", 3)] for row in BANK[half]]
+    found = {(id, question): hear(PAIRS[id], question) or "none" for id, _, _, question in rows}
+    wrong = [(*row, found[row[0], row[3]]) for row in rows if found[row[0], row[3]] != row[2]]
+    return len(rows), wrong
+
+
+@pytest.mark.parametrize("half", ["developed", "measured"])
+def test_questions_of_the_bank_are_understood_for_what_they_are(half):
+    count, wrong = _wrong(half)
+    assert 1 - len(wrong) / count >= FLOOR, wrong
+
+
+def test_the_bank_holds_every_kind_of_question_in_both_halves():
+    kinds = [{row.split("|")[1].strip() for row in BANK[half]} for half in BANK]
+    assert kinds[0] == kinds[1]
+    assert len(kinds[0]) == 10
+    assert sum(map(len, BANK.values())) >= 120
+
+
+def _own_and_others(pairs):
+    """How often a pair's own question is heard, word by word changed, and how often that of another pair."""
+    own = [bool(hear(one, f"Tell me, {one.question[:1].lower()}{one.question[1:]}")) for one in pairs]
+    others = [
+        bool(hear(one, other.question))
+        for place, one in enumerate(pairs)
+        for other in (pairs[(place + step) % len(pairs)] for step in (7, 19, 31))
+        if other.type != one.type
+    ]
+    return sum(own) / len(own), sum(others) / len(others)
+
+
+def test_a_pairs_own_question_is_heard_and_anothers_is_not():
+    own, others = _own_and_others([*PAIRS.values()])
+    assert own >= FLOOR
+    assert others <= 1 - FLOOR
+
+
+def test_on_the_published_pairs_too():
+    folder = SHARED / "ambik"
+    if not folder.is_dir():
+        pytest.skip(f"published data not found at {folder}; set ASKBACK_SHARED")
+    own, others = _own_and_others(load_pairs(folder))
+    assert own >= FLOOR
+    assert others <= 1 - FLOOR
+
+
+BOWL = PairItem(pair=PAIRS["k001"], member="ambiguous")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which bowl?", "In the wooden one."),
+        ("Is it the glass bowl?", "No. In the wooden one."),
+        ("The wooden one?", "Yes. In the wooden one."),
+        ("What is the capital of France?", "Sorry, I did not understand your question."),
+        ("Which spoon?", "Sorry, I did not understand your question."),
+    ],
+)
+def test_what_the_user_says(question, answer):
+    assert item_answer(BOWL, question, "en") == answer
+
+
+def test_what_it_has_not_understood_it_says_in_the_language_of_the_page():
+    assert item_answer(BOWL, "法国的首都是哪里？", "zh") == "抱歉，我没听懂您的问题。"
+    assert item_answer(BOWL, "是玻璃碗吗？", "zh").startswith("不是。")
+
+
+def test_of_a_clear_task_it_says_again_what_it_has_said_and_nothing_of_anything_else():
+    clear = replace(BOWL, member="clear")
+    assert item_answer(clear, "Which bowl?", "en").startswith("Just as I said: ")
+    assert item_answer(clear, "Do the blueberries go on top?", "en").startswith("Just as I said: ")
+    assert item_answer(clear, "What is the capital of France?", "en").startswith("Sorry")
+
+
+def test_of_a_scenario_it_tells_the_side_that_is_asked_for():
+    scenario = next(
+        one for one in load_scenarios() if one.location != "pick-up" and one.location not in one.intended
+    )
+    item = ScenarioItem(scenario=scenario)
+    what = item_answer(item, f"Which {scenario.intended[0].split()[-1]} do you mean?", "en")
+    where = item_answer(item, "Where should I put it?", "en")
+    assert scenario.intended[0] in what
+    assert scenario.location not in what
+    assert scenario.location in where
+    assert item_answer(item, "Why is the sky blue?", "en").startswith("Sorry")

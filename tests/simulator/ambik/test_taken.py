@@ -1,0 +1,95 @@
+"""An action is right if it takes what is wanted and none of the alternatives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simulator.ambik.baselines import baseline_exchanges
+from simulator.ambik.data import load_pairs
+from simulator.ambik.intents import realises
+from simulator.ambik.prepare import pair_items
+from simulator.ambik.score import is_right
+from simulator.ambik.taken import takes, what_is_done
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
+PAIRS = {one.id: one for one in load_pairs("builtin")}
+
+
+@pytest.mark.parametrize(
+    ("pair", "action", "right"),
+    [
+        ("k001", "Set the wooden bowl down on the kitchen table.", True),
+        ("k001", "Set a bowl down (in the wooden bowl).", False),
+        ("k001", "Set the wooden bowl and the glass bowl down.", False),
+        ("k001", "Set the wooden bowl or the ceramic one down.", False),
+        ("k001", "Set the wooden bowl down and lay the soup spoon next to it.", True),
+        ("k010", "Boil the eggs for ten minutes.", True),
+        ("k010", "Boil the eggs for five, seven or ten minutes.", False),
+        ("k022", "Drain the pasta in the colander.", True),
+        ("k024", "Crack three of the brown eggs into the mixing bowl.", True),
+        ("k049", "Put the used cups into the dishwasher.", True),
+        ("k049", "Put the used cups into the dishwasher, the oven and the sink.", False),
+    ],
+)
+def test_what_counts_as_right(pair, action, right):
+    assert takes(PAIRS[pair], action) is right
+
+
+def test_brackets_of_the_tasks_own_stay_and_an_answer_that_is_pasted_does_not_count():
+    assert what_is_done("Wash it (twice).") == "Wash it  ."
+    assert what_is_done("Wash it (twice).", given=["2. Wash it (twice)."]) == "Wash it (twice)."
+    assert what_is_done("Pour milk. Oat milk, as always.", ["Oat milk, as always."]) == "Pour milk."
+    assert not takes(PAIRS["k007"], "Top the coffee up with milk. Oat milk.", ["Oat milk."])
+
+
+def _shares(pairs):
+    items = [
+        one for one in pair_items(pairs, part="test") if one.pair.intent and not one.pair.intent.malformed
+    ]
+    found = {}
+    for name, held in baseline_exchanges(items).items():
+        rights = [
+            bool(is_right(one.before.item, one.after.action, [answer for _, answer in one.questions]))
+            for one in held
+        ]
+        found[name] = sum(rights) / len(rights)
+    return found
+
+
+@pytest.mark.parametrize("data", ["builtin", str(SHARED / "ambik" / "ambik_calib_100.csv")])
+def test_who_lists_everything_or_copies_the_step_is_right_no_more_often_than_who_acts(data):
+    if data != "builtin" and not Path(data).is_file():
+        pytest.skip(f"published data not found at {data}; set ASKBACK_SHARED")
+    pairs = load_pairs(data, "all")
+    shares = _shares(pairs)
+    assert shares["lists everything"] < shares["copies the step"] < shares["never asks"]
+    assert shares["lists everything"] < 0.3
+
+
+@pytest.mark.parametrize("data", ["builtin", str(SHARED / "ambik")])
+def test_the_clear_plans_own_step_is_right_wherever_it_holds_the_intent(data):
+    if data != "builtin" and not Path(data).is_dir():
+        pytest.skip(f"published data not found at {data}; set ASKBACK_SHARED")
+    pairs = [one for one in load_pairs(data, "all") if one.intent and not one.intent.malformed]
+    wrong = [
+        (one.id, one.clear_step)
+        for one in pairs
+        if one.intent and realises(one.intent, one.clear_step) and not takes(one, one.clear_step)
+    ]
+    assert len(wrong) <= len(pairs) / 100, wrong
+
+
+def test_an_alternative_beside_what_is_wanted_is_wrong():
+    listed = [(one, other) for one in PAIRS.values() for other in one.shortlist if one.intent]
+    besides = [
+        (pair.id, other)
+        for pair, other in listed
+        if pair.intent
+        and not realises(pair.intent, other)
+        and takes(pair, f"{pair.clear_step.rstrip('.')} and the {other}.")
+    ]
+    assert listed
+    assert not besides
