@@ -29,6 +29,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
+from trees import bounded
 from trees.draft import Draft, Scan
 from trees.faults import Fault
 from trees.model import Background, Node, Task
@@ -92,11 +93,14 @@ def scan_yaml(path: str | Path) -> Scan:
 def scan_yaml_text(text: str, source: str = "") -> Scan:
     """Like `scan_yaml`, for a text that `source` names."""
     try:
+        bounded.check_text(text)
         documents = list(yaml.compose_all(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:
         return Scan(faults=(_syntax_fault(source, error),))
     except yaml.YAMLError as error:
         return Scan(faults=(Fault(source, "", 0, "format", f"not YAML: {error}"),))
+    except RecursionError:
+        return Scan(faults=(Fault(source, "", 0, "format", "is nested beyond all reason"),))
     drafts: list[Draft] = []
     faults: list[Fault] = []
     for document in documents:

@@ -174,7 +174,7 @@ def _lines(path: Path, text: str) -> Iterator[_Raw | Fault]:
 def _document(path: Path, text: str) -> Iterator[_Raw | Fault]:
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
         yield Fault(str(path), "", line, "format", f"not JSON: {error}")
         return

@@ -132,7 +132,7 @@ def _types(path: Path) -> list[Any]:
         types = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON ({error}); expected a ClarQ-LLM results file") from error
     if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
         raise InputError(f"{path}: expected a list of task types, each a list of tasks")

@@ -19,6 +19,7 @@ import yaml
 
 from simulator.errors import InputError
 from simulator.models.base import Usage
+from trees import bounded
 
 PRICES_VARIABLE = "ASKBACK_PRICES"
 _BUILT_IN = Path(__file__).with_name("prices.yaml")
@@ -104,7 +105,7 @@ def read_prices(path: Path) -> dict[str, Price]:
         InputError: if it is missing or wrong; names file and field.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = bounded.load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise InputError(f"cannot read the price table {path}: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:

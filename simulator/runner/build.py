@@ -28,6 +28,7 @@ from simulator.models.redaction import public_url
 from simulator.runner.rooms import Room, load_room
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
+from trees import bounded
 
 
 @dataclass(kw_only=True)
@@ -143,7 +144,7 @@ def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
         InputError: if the file cannot be read or holds anything else.
     """
     try:
-        lines = yaml.safe_load(path.read_text(encoding="utf-8"))
+        lines = bounded.load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -47,7 +47,7 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
-from trees import Language
+from trees import Language, bounded
 from trees.faults import Fault
 
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -255,7 +255,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
         return Fault(str(path), name, line, "format", message)
 
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=_Loader)
+        node = bounded.compose(path.read_text(encoding="utf-8-sig"), _Loader)
     except (OSError, UnicodeDecodeError) as error:
         return None, (fault(0, str(error)),)
     except yaml.MarkedYAMLError as error:
@@ -267,7 +267,10 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
         return None, (fault(1, f"a study is a mapping with the keys {', '.join(Study.model_fields)}"),)
     lines: dict[str, int] = {"": 1}
     twice: list[tuple[int, str]] = []
-    value = _plain(node, "", lines, twice)
+    try:
+        value = _plain(node, "", lines, twice)
+    except (ValueError, OverflowError) as error:  # a number that cannot be
+        return None, (fault(max(lines.values()), f"not YAML: {error}"),)
     name = str(value.get("id") or "")
     faults = [fault(line, f"key {key!r} stands twice", name) for line, key in twice]
     try:

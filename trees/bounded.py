@@ -1,0 +1,89 @@
+"""YAML within bounds: a small file can stand for something enormous, endless, or too deep to be read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import yaml
+
+MOST_CHARACTERS: Final = 50_000_000
+DEEPEST: Final = 100
+MOST_NODES: Final = 100_000
+"""Values of a file, those counted again that an alias repeats."""
+
+# Openers one after the other, with a key between them at most: parsers take time by the square of these.
+_NESTED = re.compile(
+    rf"(?:[\[{{]\s*(?:[\"']?[\w.-]{{1,40}}[\"']?\s*:\s*)?){{{DEEPEST},}}|(?:- +){{{DEEPEST},}}"
+)
+
+
+def check_text(text: str) -> None:
+    """Refuse a YAML text that would take a parser too long.
+
+    Raises:
+        yaml.YAMLError: if it is too long or nested too deep.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise yaml.YAMLError(f"has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read")
+    if _NESTED.search(text):
+        raise yaml.YAMLError(f"is nested deeper than {DEEPEST} levels")
+
+
+def compose(text: str, loader: Any = yaml.SafeLoader) -> yaml.Node | None:
+    """Return the one document of a YAML text as a node; None if there is none.
+
+    Raises:
+        yaml.YAMLError: if it is not YAML, or beyond the bounds.
+    """
+    check_text(text)
+    try:
+        node: yaml.Node | None = yaml.compose(text, Loader=loader)
+    except RecursionError as error:
+        raise yaml.YAMLError(f"is nested deeper than {DEEPEST} levels") from error
+    if node is not None:
+        _check_node(node)
+    return node
+
+
+def load(text: str) -> Any:
+    """Return the one value of a YAML text.
+
+    Raises:
+        yaml.YAMLError: if it is not YAML, or beyond the bounds.
+    """
+    node = compose(text)
+    if node is None:
+        return None
+    try:
+        return yaml.SafeLoader("").construct_document(node)
+    except (ValueError, OverflowError) as error:  # a date or number that cannot be
+        raise yaml.YAMLError(str(error)) from error
+
+
+def _check_node(root: yaml.Node) -> None:
+    """Count what a node stands for, aliases spelt out; each node is looked into once."""
+    sizes: dict[int, int] = {}
+    above: set[int] = set()
+    waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while waiting:
+        node, done = waiting.pop()
+        if done:
+            above.discard(id(node))
+            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in _children(node))
+            if sizes[id(node)] > MOST_NODES:
+                raise yaml.YAMLError(f"has more than {MOST_NODES:,} values, with its aliases spelt out")
+        elif id(node) in above:
+            raise yaml.YAMLError(f"contains itself, in line {node.start_mark.line + 1}")
+        elif id(node) not in sizes:
+            above.add(id(node))
+            if len(above) > DEEPEST:
+                raise yaml.YAMLError(f"is nested deeper than {DEEPEST} levels")
+            waiting.append((node, True))
+            waiting += ((child, False) for child in _children(node))
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
