@@ -224,12 +224,12 @@ def _language_table(title: str, rows: Sequence[AuditRow]) -> Table:
 
 
 def _type_table(title: str, rows: Sequence[AuditRow]) -> Table:
-    headings = (f"{name.replace('Response II', 'II')}/100" for name in _RATES)
-    table = _table(title, "turns", "agreement", "II kept", *(head.replace(" nodes", "") for head in headings))
+    rates = (name.replace("Response ", "").replace(" nodes", "") for name in _RATES)
+    table = _table(f"{title}; errors per 100 turns", "turns", "agreement", "II kept", *rates)
     for row in rows:
-        rates = (_cell(getattr(row, rate), 1, False) for rate in _RATES.values())
+        errors = (_cell(getattr(row, rate), 1, False) for rate in _RATES.values())
         agreement = _cell(row.agreement, 3, False)
-        table.add_row(row.label, str(row.agreement.n), agreement, _kept(row, False), *rates)
+        table.add_row(row.label, str(row.agreement.n), agreement, _kept(row, False), *errors)
     return table
 
 
