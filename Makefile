@@ -32,6 +32,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
+	$(BIN)/python tests/benchmarks/bench_giver.py
 	$(BIN)/python tests/benchmarks/bench_ambibench.py
 	$(BIN)/python tests/benchmarks/bench_scoring.py
 	$(BIN)/python tests/benchmarks/bench_local.py

@@ -16,7 +16,7 @@ from logs import LogError
 from personas.errors import TemplateError
 from simulator.deferred import deferred, later
 from simulator.errors import AskbackError
-from simulator.registry import CHECKERS, CHECKS, REGISTER, ROOMS, StudyRoom
+from simulator.registry import CHECKERS, CHECKS, OPPOSITE, REGISTER, ROOMS, StudyRoom
 from simulator.runner.scoring import score_app
 from trees.faults import TaskError
 
@@ -41,6 +41,7 @@ GROUPS: Final = {
     "train": _group("Train robots, and what ships with coefficients."),
     "generate": _group("Make episodes of a benchmark."),
     "stats": _group("Statistics of a benchmark's episodes."),
+    "pack": _group("Put a benchmark's episodes into one file."),
 }
 
 # Where each command is, and the first line of its help, so that a list of commands imports none of them.
@@ -154,6 +155,10 @@ COMMANDS: Final = {
         "simulator.ambient.train_nli_command:train_ambient_nli",
         "Train multilabel inference over several seeds and print the row of Table 5.",
     ),
+    "pack handmethat": (
+        "simulator.handmethat.pack_command:pack_handmethat",
+        "Put episodes into one file from which each is read at once: for training in environments.",
+    ),
     "generate handmethat": (
         "simulator.handmethat.generate_command:generate_command",
         "Generate HandMeThat episodes. The same command again continues where it stopped.",
@@ -221,6 +226,9 @@ for _name in ("ambibench", "ambient", "ambik"):
     _assignment = f"simulator.{_name}.assignment"
     ROOMS[_name] = StudyRoom(later(f"{_assignment}:builtin_studies"), later(f"{_assignment}:cells"))
     CHECKS[_name] = later(f"{_assignment}:check_study")
+
+
+OPPOSITE["ambik"] = later("simulator.ambik.assignment:needs_opposite")
 
 
 def main() -> None:

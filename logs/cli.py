@@ -67,10 +67,10 @@ def _list_runs(reader: LogReader, limit: int) -> None:
             "(`askback run`)."
         )
         return
-    table = _table("run", "benchmark", "setup", *_STATES, "begun")
+    table = _table("run", "benchmark", "setup", *_STATES, "withdrawn", "begun")
     for run in runs[-limit:]:
         progress = reader.progress(run.id)
-        counts = [str(getattr(progress, state) or "") for state in _STATES]
+        counts = [str(getattr(progress, state) or "") for state in (*_STATES, "erased")]
         table.add_row(Text(run.id), run.benchmark, run.setup, *counts, _moment(run.created_at))
     _console().print(table)
     _say_more(len(runs), limit, "runs")

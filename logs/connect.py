@@ -13,6 +13,9 @@ from logs.shorten import Connection, teach
 BUSY_SECONDS = 10.0
 """How long to wait for another process that is writing."""
 
+_MAKING_SECONDS = 2.0
+"""How long another process may take from making the file to writing its first page."""
+
 _WAYS_OUT = {
     "SQLITE_FULL": "The disk is full: free some space, then run the same command again.",
     "SQLITE_BUSY": "Another program holds the file: close it, then try again.",
@@ -107,6 +110,7 @@ def connect_for_writing(
         raise LogError(
             f"cannot make the folder of the log {path} ({error.strerror}). Name another file with --log."
         ) from error
+    _refuse_empty(path, min(busy_seconds, _MAKING_SECONDS))
     connection = _connect(path, "mode=rwc", busy_seconds)
     try:
         version = _check(path, connection, "write to")
@@ -123,6 +127,42 @@ def connect_for_writing(
         connection.close()
         raise
     return connection
+
+
+def check_writable(path: Path) -> None:
+    """Make sure that the log at `path` takes a commit now; nothing in it changes.
+
+    Raises:
+        LogError: if it is not there, or not writable, or the disk is full.
+    """
+    if not path.is_file():
+        raise LogError(f"the log {path} is gone: it was moved or deleted while Askback was running.")
+    connection = connect_for_writing(path, durable=True, busy_seconds=_MAKING_SECONDS)
+    try:
+        # The same number again: a page is written and committed, and says what it said before.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise log_error(path, error) from error
+    finally:
+        connection.close()
+
+
+def _refuse_empty(path: Path, patience: float) -> None:
+    """Refuse a file without a byte: a log that has lost everything should not pass for a new one.
+
+    Raises:
+        NotALog: if the file is empty, and no other process is just making it.
+    """
+    deadline = time.monotonic() + patience
+    while path.is_file() and path.stat().st_size == 0:
+        if time.monotonic() > deadline:
+            raise NotALog(
+                f"{path} is there and empty (0 bytes), so whatever it held is lost, perhaps in a copy that "
+                "broke off. Restore a backup, name another file with --log, or delete it to begin a new log."
+            )
+        time.sleep(0.02)
 
 
 def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:

@@ -18,6 +18,7 @@ class Progress:
 
     Attributes:
         planned: episodes the run will have, None if its configuration does not say.
+        erased: episodes of people who have withdrawn; they are in none of the other counts.
     """
 
     planned: int | None = None
@@ -26,6 +27,7 @@ class Progress:
     truncated: int = 0
     aborted: int = 0
     failed: int = 0
+    erased: int = 0
 
     @property
     def done(self) -> int:

@@ -342,6 +342,12 @@ class LogReader:
             counts = dict(
                 connection.execute("SELECT status, episodes FROM run_progress WHERE run_id = ?", [run_id])
             )
+        if gone := self.erased_participants():
+            endings = self.endings(run_id)
+            left = [one.id for one in self.episodes(run_id, latest=True) if one.participant_id in gone]
+            for status in (endings[id].status if id in endings else "running" for id in left):
+                counts[status] -= 1
+            counts["erased"] = len(left)
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:

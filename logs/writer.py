@@ -23,7 +23,7 @@ from typing import Self
 from logs.codec import encode, table_of
 from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
-from logs.errors import LogError
+from logs.errors import LogError, NotInLog
 from logs.insert import Entry, insert_group
 from logs.replies import Inboxes, Outcome, Receipt, Reply, ToReceipt, ToTask, Unread
 from logs.rows import Row
@@ -169,6 +169,7 @@ class _Worker:
         self._group_seconds = group_seconds
         self._jobs: queue.SimpleQueue[_Job | object] = queue.SimpleQueue()
         self._hurry = threading.Event()
+        self._lost: LogError | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"log writer {path.name}", daemon=True)
@@ -235,8 +236,10 @@ class _Worker:
         except Exception as error:
             self._roll_back()
             failure = error if isinstance(error, LogError) else log_error(self._path, error)
+            self._lost = self._lost or failure
             return [failure] * len(entries)
-        return outcomes
+        # Once rows were lost, what points to nothing points to them: the cause is told and not its effect.
+        return [self._lost if self._lost and isinstance(one, NotInLog) else one for one in outcomes]
 
     def _roll_back(self) -> None:
         self._shortener.forget()

@@ -3,8 +3,18 @@
 ClarQ-LLM's seekers ask until nothing is open, HandMeThat's robots ask what an instruction means, AmbiK's ask
 or act at one step of a plan. An `Asking` says of an episode of any of them whether asking was needed, whether
 it was done, what the questions brought and whether the end was right. It is read from logged turns and the
-item alone, whoever sat there. What counts as a question, and as needed, each room says in its `asking.py`
-(`Part`).
+item alone, whoever sat there. One taxonomy holds for all rooms; each derives it from its items in `need_of`
+of its `asking.py` (`Part`):
+
+============  ========================================================================================
+``person``    something is open that only this person can know: asking is needed
+``inferred``  something is open that knowledge everybody has, or of what people do, settles: it is not
+``nothing``   nothing is open: it is not
+============  ========================================================================================
+
+A question is *useful* if its answer told something that was open and had not been told. How well somebody
+asks is told corrected for chance (Youden's J): the share of decisions to ask where only this person knows,
+less the share where asking is not needed. Who always asks has J = 0, as has who never does.
 """
 
 from __future__ import annotations
@@ -12,19 +22,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
 
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
 from simulator.errors import InputError
+from simulator.resampling import SHARE, Bounds, interval_of, resampled
 from simulator.runner.logged import ENDED, ERASED, took_part
 from simulator.runner.rooms import load_part
-from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, wilson
+from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, share
 
 BENCHMARKS: Final = ("clarq", "handmethat", "ambik")
 """The rooms that have an `asking.py`, in the order of tables."""
 PERSON: Final = "person"
+Need = Literal["person", "inferred", "nothing"]
+"""What settles what an item leaves open; see above."""
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+class Decision(NamedTuple):
+    """A decision to ask or not.
+
+    Attributes:
+        need: what was open.
+        asked: whether something was asked.
+    """
+
+    need: Need
+    asked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +61,20 @@ class Asked:
 
     Attributes:
         kind: under which results are told: ClarQ's task type, HandMeThat's level, AmbiK's type.
-        needed: whether asking was needed; None where the data do not say.
+        need: what was open before any question; None where the data do not say.
         questions: how many were asked.
-        useful: questions whose answer brought something; None where that cannot be told.
+        useful: questions whose answer told something open; None where that cannot be told.
         right_before: whether the choice before any question was right; None where none was made.
         right: whether the end was right; None where nothing was done in the end, or nobody knows.
         may_ask: whether asking was allowed; if not, it says nothing that nobody asked.
         open: whether a judge has still to settle `right`, which is a lower bound until then.
         manner: how the robot played, point by point, where its seat's name does not say it.
+        price: what the questions cost, in points of the room's score; None where they are free.
+        later: decisions after the first that are told apart, by what was then open.
     """
 
     kind: str
-    needed: bool | None
+    need: Need | None
     questions: int
     useful: int | None
     right_before: bool | None
@@ -52,6 +82,15 @@ class Asked:
     may_ask: bool = True
     open: bool = False
     manner: tuple[str, ...] = ()
+    price: float | None = None
+    later: tuple[Decision, ...] = ()
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Each decision to ask or not; none where asking was not allowed, or the data do not say."""
+        if self.need is None or not self.may_ask:
+            return ()
+        return (Decision(self.need, self.questions > 0), *self.later)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +154,15 @@ class Row:
         user: who answered; empty where several did.
         kind: under which results are told; empty for all of them together.
         episodes: that are counted.
-        when_needed: share that asked of those where asking was needed (Wilson).
-        when_not: share that asked of those where it was not.
-        decided: share in which asking or not was what was needed.
-        questions: per episode (bootstrap over episodes).
-        useful: share of questions that brought something (bootstrap over episodes).
+        when_needed: share that asked of the decisions where only this person could know.
+        when_inferred: of those where it could be inferred.
+        when_nothing: of those where nothing was open.
+        when_not: of the last two together.
+        youden: `when_needed` less `when_not` (Youden's J, bootstrap over items); None without one of the two.
+        decided: share of decisions in which asking or not was what was needed; not corrected for chance.
+        questions: per episode (bootstrap over items).
+        useful: share of questions whose answer told something open (bootstrap over items).
+        price: of a question, in points of the room's score (bootstrap over items); None where they are free.
         right: share that was right in the end, of all of which that is known.
         right_asking: of those that asked.
         right_silent: of those that did not.
@@ -137,10 +180,14 @@ class Row:
     kind: str
     episodes: int
     when_needed: Interval | None
+    when_inferred: Interval | None
+    when_nothing: Interval | None
     when_not: Interval | None
+    youden: Interval | None
     decided: Interval | None
     questions: Interval | None
     useful: Interval | None
+    price: Interval | None
     right: Interval | None
     right_asking: Interval | None
     right_silent: Interval | None
@@ -252,8 +299,7 @@ def _read_run(
 
 
 def _row(some: Sequence[Asking], benchmark: str, robot: str, user: str, kind: str) -> Row:
-    could = [one for one in some if one.told.may_ask]
-    known = [one for one in could if one.told.needed is not None]
+    made = [(one, decision) for one in some for decision in one.told.decisions]
     settled = [one for one in some if one.told.right is not None]
     both = [one for one in settled if one.told.right_before is not None]
     before, after = ([float(bool(value)) for value in side] for side in _sides(both))
@@ -263,17 +309,21 @@ def _row(some: Sequence[Asking], benchmark: str, robot: str, user: str, kind: st
         user=user,
         kind=kind,
         episodes=len(some),
-        when_needed=_share(known, lambda one: one.asked, lambda one: bool(one.told.needed)),
-        when_not=_share(known, lambda one: one.asked, lambda one: not one.told.needed),
-        decided=_share(known, lambda one: one.asked == one.told.needed),
-        questions=bootstrap_mean([one.told.questions for one in could]) if could else None,
-        useful=_useful(some),
-        right=_share(settled, _is_right),
-        right_asking=_share(settled, _is_right, lambda one: one.asked),
-        right_silent=_share(settled, _is_right, lambda one: not one.asked),
-        before=_share(both, lambda one: bool(one.told.right_before)),
-        after=_share(both, _is_right),
-        gain=paired_bootstrap(before, after) if both else None,
+        when_needed=_asked(made, "person"),
+        when_inferred=_asked(made, "inferred"),
+        when_nothing=_asked(made, "nothing"),
+        when_not=_asked(made, "inferred", "nothing"),
+        youden=_youden(made),
+        decided=_share(made, lambda one: one[1].asked == (one[1].need == "person"), lambda one: one[0]),
+        questions=_questions([one for one in some if one.told.may_ask]),
+        useful=_per_question(some, lambda told: told.useful),
+        price=_per_question(some, lambda told: told.price, bounds=None),
+        right=_right(settled),
+        right_asking=_right([one for one in settled if one.asked]),
+        right_silent=_right([one for one in settled if not one.asked]),
+        before=_share(both, lambda one: bool(one.told.right_before), _itself),
+        after=_right(both),
+        gain=paired_bootstrap(before, after, [one.item for one in both]) if both else None,
         open=sum(one.told.open for one in some),
         seat=some[0].seat,
         manner=some[0].told.manner,
@@ -284,25 +334,57 @@ def _sides(both: Sequence[Asking]) -> tuple[list[bool | None], list[bool | None]
     return [one.told.right_before for one in both], [one.told.right for one in both]
 
 
-def _is_right(one: Asking) -> bool:
-    return bool(one.told.right)
+def _itself(one: Asking) -> Asking:
+    return one
 
 
-def _share(
-    some: Sequence[Asking], holds: Callable[[Asking], bool], among: Callable[[Asking], bool] | None = None
+def _right(some: Sequence[Asking]) -> Interval | None:
+    return _share(some, lambda one: bool(one.told.right), _itself)
+
+
+def _asked(made: Sequence[tuple[Asking, Decision]], *needs: Need) -> Interval | None:
+    mine = [one for one in made if one[1].need in needs]
+    return _share(mine, lambda one: one[1].asked, lambda one: one[0])
+
+
+def _share(some: Sequence[T], holds: Callable[[T], bool], of: Callable[[T], Asking]) -> Interval | None:
+    """Wilson's interval; a bootstrap one over items where some come several times."""
+    return share([holds(one) for one in some], [of(one).item for one in some]) if some else None
+
+
+def _youden(made: Sequence[tuple[Asking, Decision]]) -> Interval | None:
+    """Asked where only this person knew, less asked where not; whole items are resampled."""
+    sums: dict[str, list[float]] = {}
+    for one, (need, asked) in made:
+        cells, place = sums.setdefault(one.item, [0.0] * 4), 0 if need == "person" else 2
+        cells[place] += asked
+        cells[place + 1] += 1
+    if not sums:
+        return None
+    drawn = resampled(np.array(list(sums.values())))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        differences = drawn[:, 0] / drawn[:, 1] - drawn[:, 2] / drawn[:, 3]
+    # Where nothing varies, no more is known than of the smaller of the two cells.
+    groups = min(sum(cells[at] > 0 for cells in sums.values()) for at in (1, 3))
+    return interval_of(differences, len(made), groups=groups, bounds=(-1, 1))
+
+
+def _questions(could: Sequence[Asking]) -> Interval | None:
+    if not could:
+        return None
+    return bootstrap_mean([one.told.questions for one in could], [one.item for one in could], bounds=None)
+
+
+def _per_question(
+    some: Sequence[Asking], value: Callable[[Asked], float | None], bounds: Bounds | None = SHARE
 ) -> Interval | None:
-    counted = [one for one in some if among is None or among(one)]
-    return wilson(sum(map(holds, counted)), len(counted)) if counted else None
-
-
-def _useful(some: Sequence[Asking]) -> Interval | None:
-    """Of all questions; questions of one episode hang together, so episodes are resampled."""
-    asked = [one for one in some if one.asked and one.told.useful is not None]
+    """The mean over all questions; those of one item hang together, so items are resampled."""
+    asked = [one for one in some if one.asked and value(one.told) is not None]
     if not asked:
         return None
     weights = [one.told.questions for one in asked]
-    shares = [(one.told.useful or 0) / weight for one, weight in zip(asked, weights, strict=True)]
-    whole = cluster_bootstrap(shares, range(len(asked)), weights=weights)
+    means = [(value(one.told) or 0) / weight for one, weight in zip(asked, weights, strict=True)]
+    whole = cluster_bootstrap(means, [one.item for one in asked], weights=weights, bounds=bounds)
     return whole._replace(n=sum(weights))
 
 

@@ -25,36 +25,50 @@ from simulator.whole import write_whole
 DRAWN_AS: Final = ("png", "svg", "csv")
 NAMES: Final = {"clarq": "ClarQ-LLM", "handmethat": "HandMeThat", "ambik": "AmbiK"}
 _NAMES: Final = ("benchmark", "robot", "user", "kind")
-_NEEDED: Final = "asking was needed"
-_NOT: Final = "it was not"
+# Cells of the taxonomy: heading, field of a row.
+_CELLS: Final = {
+    "person": "when_needed",
+    "inferred": "when_inferred",
+    "nothing": "when_nothing",
+}
 NOTES: Final = (
-    "Needed: ClarQ-LLM, every task leaves something open; HandMeThat, several things fit the words (levels 2 "
-    "to 4); AmbiK, ambiguous tasks that only the user's preference settles.",
-    "Useful: ClarQ-LLM, the reply held a node not given before; HandMeThat, fewer things fit after the "
-    "answer; AmbiK, the answer told what the action needs and the task had not told, or the choice was right "
-    "after it and not before.",
+    "person: something is open that only this person can know, so asking is needed; inferred: common "
+    "knowledge, or what people do, settles what is open; nothing: nothing is open. In the last two asking is "
+    "not needed.",
+    "ClarQ-LLM: person until every node has been given, then nothing. HandMeThat: nothing at level 1, "
+    "inferred at levels 2 and 3, person at level 4. AmbiK: person where preferences settle it, "
+    "inferred where common sense or safety does, nothing in clear and clarified tasks.",
+    "J (Youden's): share that asked under person, less share that asked where it was not needed; whoever "
+    "always asks, or never does, has 0.",
+    "Useful: the answer told something that was open and had not been told (ClarQ-LLM: a node; HandMeThat: "
+    "fewer things fit; AmbiK: what the intent wants). Price: points of HandMeThat's score per question.",
     "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the action realises the "
     "user's intent. Before and after: episodes with a choice before any question and at the end.",
-    "Intervals are 95 %: Wilson's for shares of episodes, bootstrap over episodes for the rest.",
+    "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items.",
 )
 
 
 # A terminal of eighty columns shows two intervals beside the names: one table there is several.
 _SHOWN: Final[dict[str, dict[str, str]]] = {
-    "Share that asked": {"n": "episodes", "where needed": "when_needed", "where not": "when_not"},
+    "Who asked, by what was open": {**_CELLS, "J": "youden"},
     "Questions": {"per episode": "questions", "useful": "useful"},
+    "Price of a question": {"points": "price"},
     "Right in the end": {"of those that asked": "right_asking", "of those that did not": "right_silent"},
     "All of them": {"asked as needed": "decided", "right in the end": "right"},
     "Right before any question, and in the end": {"before": "before", "after": "after", "gain": "gain"},
 }
-_SHOWN_BY_KIND: Final = ("Share that asked", "All of them")
+_SHOWN_BY_KIND: Final = ("Who asked, by what was open", "All of them")
 _COLUMNS: Final = {
     "episodes": "episodes",
-    "asked where needed": "when_needed",
-    "asked where not": "when_not",
+    "asked, person": "when_needed",
+    "asked, inferred": "when_inferred",
+    "asked, nothing": "when_nothing",
+    "asked where not needed": "when_not",
+    "J": "youden",
     "asked as needed": "decided",
     "questions": "questions",
     "useful": "useful",
+    "price": "price",
     "right": "right",
     "right, asked": "right_asking",
     "right, not asked": "right_silent",
@@ -63,6 +77,8 @@ _COLUMNS: Final = {
     "gain": "gain",
     "open": "open",
 }
+# What a page has room for; CSV has everything.
+_PRINTED: Final = {**_CELLS, "J": "youden", "questions": "questions", "useful": "useful", "right": "right"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,7 @@ class Report:
     Attributes:
         rows: by robot.
         by_kind: by robot and kind.
-        figure: asked when needed against asked when not; None if neither is known anywhere.
+        figure: who asked under which need; None if nothing is known of any.
     """
 
     found: Found
@@ -122,8 +138,22 @@ def whole_table(title: str, some: Sequence[Row]) -> Table:
     return Table([*_NAMES, *_COLUMNS], cells, title)
 
 
+def printed_table(title: str, some: Sequence[Row]) -> Table:
+    """Give what fits a page: shares with their n, J with its interval, no column without cells."""
+    names = [name for name in _NAMES if any(_name(one, name) for one in some)]
+    told = {head: field for head, field in _PRINTED.items() if any(getattr(one, field) for one in some)}
+    cells = [
+        [
+            *(_name(one, name) for name in names),
+            *(_told(getattr(one, field), whole=head == "J") for head, field in told.items()),
+        ]
+        for one in some
+    ]
+    return Table([*names, *told], cells, title)
+
+
 def asking_figure(some: Sequence[Row]) -> Figure | None:
-    """Asked when needed beside asked when not, one panel per room."""
+    """Who asked under which need, one panel per room; robots are told apart by colour and named once."""
     panels = [
         _panel(benchmark, those)
         for benchmark in BENCHMARKS
@@ -131,8 +161,8 @@ def asking_figure(some: Sequence[Row]) -> Figure | None:
     ]
     if not panels:
         return None
-    caption = "Share of episodes in which the robot asked, with 95 % intervals (Wilson)."
-    return Figure("asking-figure", "Who asks, where it was needed and where it was not", panels, caption)
+    caption = "Share of decisions in which the robot asked, by what settles what is open; 95 % intervals."
+    return Figure("asking-figure", "Who asks, and where only this person knows", panels, caption, columns=1)
 
 
 def plain(made: Report) -> dict[str, Any]:
@@ -157,7 +187,8 @@ def write(made: Report, folder: Path) -> list[str]:
     for name, some in (("asking", made.rows), ("asking-by-kind", made.by_kind)):
         table = whole_table("Asking back", some)
         written.append(write_whole(folder / f"{name}.csv", table.to_csv().encode()))
-        written.append(write_whole(folder / f"{name}.tex", table.to_latex().encode()))
+        short = printed_table("Asking back", some)
+        written.append(write_whole(folder / f"{name}.tex", short.to_latex().encode()))
     if made.figure is not None:
         written += [save(made.figure, folder / f"{made.figure.name}.{suffix}") for suffix in DRAWN_AS]
     return list(map(str, written))
@@ -165,12 +196,16 @@ def write(made: Report, folder: Path) -> list[str]:
 
 def _narrow(title: str, columns: dict[str, str], some: Sequence[Row], names: Sequence[str]) -> Table | None:
     """Some columns, without rows of which nothing is known, and without names that no row has."""
-    fields = [field for field in columns.values() if field != "episodes"]
-    known = [one for one in some if any(getattr(one, field) is not None for field in fields)]
+    known = [one for one in some if any(getattr(one, field) is not None for field in columns.values())]
     if not known:
         return None
     told = [name for name in names if any(_name(one, name) for one in known)]
-    cells = [_cells(one, told, columns) for one in known]
+    columns = {
+        head: field
+        for head, field in columns.items()
+        if any(getattr(one, field) is not None for one in known)
+    }
+    cells = [_cells(one, told, columns, short=True) for one in known]
     return Table([*told, *columns], cells, title)
 
 
@@ -178,28 +213,35 @@ def _name(one: Row, name: str) -> str:
     return NAMES[one.benchmark] if name == "benchmark" else str(getattr(one, name))
 
 
-def _cells(one: Row, names: Sequence[str], columns: dict[str, str]) -> list[Cell]:
-    return [*(_name(one, name) for name in names), *(getattr(one, field) for field in columns.values())]
+def _cells(one: Row, names: Sequence[str], columns: dict[str, str], *, short: bool = False) -> list[Cell]:
+    told = {head: getattr(one, field) for head, field in columns.items()}
+    return [
+        *(_name(one, name) for name in names),
+        *(_told(cell) if short and head in _CELLS else cell for head, cell in told.items()),
+    ]
+
+
+def _told(cell: Interval | None, *, whole: bool = False) -> str | None:
+    """A share with what it is of, ``0.61 (92)``, or with its interval."""
+    if cell is None:
+        return None
+    return f"{cell.value:.2f} [{cell.low:.2f}, {cell.high:.2f}]" if whole else f"{cell.value:.2f} ({cell.n})"
 
 
 def _panel(benchmark: str, some: Sequence[Row]) -> Panel:
-    marks = [
-        _bars(name, [(_label(one), share) for one in some if (share := getattr(one, field)) is not None])
-        for name, field in ((_NEEDED, "when_needed"), (_NOT, "when_not"))
-        if any(getattr(one, field) is not None for one in some)
-    ]
-    return Panel(NAMES[benchmark], "robot", "share that asked", marks)
+    return Panel(NAMES[benchmark], "what is open", "share that asked", [_bars(one) for one in some])
 
 
-def _bars(name: str, shares: Sequence[tuple[str, Interval]]) -> Bars:
+def _bars(one: Row) -> Bars:
+    cells = {head: share for head, field in _CELLS.items() if (share := getattr(one, field)) is not None}
+    shares = list(cells.values())
     return Bars(
-        name,
-        [label for label, _ in shares],
-        [one.value for _, one in shares],
-        [one.low for _, one in shares],
-        [one.high for _, one in shares],
-        n=[one.n for _, one in shares],
-        colour="teal" if name == _NEEDED else "clay",
+        _label(one),
+        list(cells),
+        [share.value for share in shares],
+        [share.low for share in shares],
+        [share.high for share in shares],
+        n=[share.n for share in shares],
     )
 
 

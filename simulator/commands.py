@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -34,13 +35,16 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Print what is checked, and stop.")] = False,
+    base_url: Annotated[
+        str | None, typer.Option(help="Server of the models that sit opposite people in studies.")
+    ] = None,
 ) -> None:
     """Name file, line and task of every fault. The exit code is 1 if there is an error."""
     console = Console()
     if rules:
         console.print(_rules_table())
         return
-    faults = check_files(paths) if paths else check_builtin()
+    faults = (*check_files(paths), *absent_models(paths, base_url)) if paths else check_builtin()
     if as_json:
         typer.echo(json.dumps([asdict(fault) for fault in faults], ensure_ascii=False, indent=2))
     else:
@@ -68,6 +72,28 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
         faults.append(Fault(str(path), "", 0, "format", problem))
     # By line, where a file has them; an id would sort 10 before 9.
     return tuple(sorted(faults, key=lambda fault: (fault.file, fault.line, fault)))
+
+
+def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[Fault, ...]:
+    """A fault for each study file with a model opposite people that does not give one answer now."""
+    # Only who checks studies with models should wait for what talks to these.
+    from simulator.models import ModelOptions
+    from simulator.models.load import bare_name
+    from simulator.studies.checking import find_studies
+    from simulator.studies.files import scan_study
+    from simulator.studies.opposite import missing_models, needs_opposite
+
+    faults: list[Fault] = []
+    for file in dict.fromkeys(file for path in paths for file in find_studies(path)):
+        study, _ = scan_study(file)
+        with suppress(InputError):  # told with the file's other faults
+            needs = {} if study is None else needs_opposite(study)
+            missing = missing_models(needs, ModelOptions(base_url=base_url)) if needs else {}
+            faults += (
+                Fault(str(file), "", 0, "opposite", f"{bare_name(who)}: {why}")
+                for who, why in missing.items()
+            )
+    return tuple(faults)
 
 
 @data_app.command("add")

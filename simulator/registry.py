@@ -6,7 +6,7 @@ nothing of a benchmark is read before it is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from trees.faults import Fault
 
 if TYPE_CHECKING:
+    from simulator.models import Needs
     from simulator.studies.files import Study
     from simulator.studies.quota import Cell
 
@@ -56,6 +57,9 @@ class StudyRoom:
 
 ROOMS: Final[dict[str, StudyRoom]] = {}
 """Benchmarks that hold studies."""
+
+OPPOSITE: Final[dict[str, Callable[[Study], Mapping[str, Needs]]]] = {}
+"""The servers' models that sit opposite a study's participants, by benchmark, and what is asked of them."""
 
 CHECKS: Final[dict[str, Callable[[Study], object]]] = {}
 """What a benchmark's room has against a study's conditions and settings, by benchmark: an `InputError`."""

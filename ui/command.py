@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,10 +26,14 @@ from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.home import home
-from simulator.models import ModelOptions
+from simulator.home import home, require_writable
+from simulator.models import ModelOptions, Needs
+from simulator.models.load import bare_name
 from simulator.registry import ROOMS
 from simulator.runner.build import Models
+from simulator.runner.command import model_options
+from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.studies.opposite import joined, missing_models, needs_opposite
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
@@ -55,6 +60,15 @@ def app_command(
         list[Path] | None,
         typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
     ] = None,
+    base_url: BaseUrlOption = None,
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="a model that people may choose as their opposite, such as openai/llama or "
+            "openai/llama@http://host:8000/v1 (several: give it again)"
+        ),
+    ] = None,
+    timeout: TimeoutOption = None,
     host_name: Annotated[
         list[str] | None,
         typer.Option(help="a name that people reach this server by (several: give it again)"),
@@ -71,14 +85,21 @@ def app_command(
     path = log or default_path()
     access = Access.checked(host, host_name or (), proxy or ())
     _refuse_busy(host, port)
+    require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        models = Models(options=ModelOptions(cache_path=home() / "cache.sqlite", recorder=writer.put))
-        dialogues = ClarqSessions(writer, reader, models)
-        household = HandMeThatSessions(writer, reader, models, data=handmethat)
+        options = replace(
+            model_options(path, base_url=base_url, timeout=timeout), recordings=None, recorder=writer.put
+        )
+        models = Models(options=options)
         held = held_studies(study)
+        _require_models(opponent or (), [each for some in held.values() for each in some], options)
+        # Whoever has a server of their own is not offered other people's models there.
+        chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
+        dialogues = ClarqSessions(writer, reader, models, opponents=chosen)
+        household = HandMeThatSessions(writer, reader, models, data=handmethat, opponents=chosen)
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
-        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK))
+        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
@@ -86,6 +107,17 @@ def app_command(
             _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
         finally:
             ended.set()
+
+
+def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], options: ModelOptions) -> None:
+    """Make sure that every model that people may meet is there, before anybody meets it.
+
+    Raises:
+        InputError: if one does not answer; says who, and why.
+    """
+    needs = joined([dict.fromkeys(opponents, Needs()), *map(needs_opposite, held)])
+    for name, error in missing_models(needs, options).items():
+        raise InputError(f"{bare_name(name)} cannot sit opposite people: {error}") from error
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
@@ -132,6 +164,7 @@ def _serve(
     server = create_server(
         dialogues,
         home=home(),
+        log=writer.path,
         household=household,
         ambibench=letters,
         ambient=readings,

@@ -13,6 +13,7 @@ from math import ceil
 from typing import Any, Final
 
 import gradio as gr
+from pydantic import ValidationError
 
 from ui.actions import Actions
 from ui.calls import Answer
@@ -60,17 +61,24 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
 def _named(name: str, call: Call, starts: Starts | None) -> Callable[..., Awaitable[Answer]]:
     # Gradio finds a server function by its __name__, which a bound method does not let us set.
     async def answer(data: dict[str, Any], request: gr.Request) -> Answer:
-        client = request.client.host if request.client else ""
-        participant = str(data.get("participant_key") or data.get("participant") or "")[:64]
-        wait = starts.wait(client, participant) if starts is not None else 0.0
-        if wait > 0:
-            log.warning("%s: too many beginnings from %s", name, client)
-            return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
         try:
+            if starts is not None and (wait := _wait(starts, data, request)) > 0:
+                log.warning("%s: too many beginnings from one address", name)
+                return {"problem": strings(str(data.get("language", "")))("app.too_many", seconds=ceil(wait))}
             return await call(data)
+        except ValidationError as error:  # no page of ours sends it
+            log.warning("the call %s is malformed: %d faults", name, error.error_count())
+            return {"failed": True}
         except Exception:  # the boundary: the browser keeps what was written and says that it failed
             log.exception("the call %s failed", name)
             return {"failed": True}
 
     answer.__name__ = f"call_{name}"
     return answer
+
+
+def _wait(starts: Starts, data: dict[str, Any], request: gr.Request) -> float:
+    """Count a beginning; return the seconds until it may be, 0 if it may be now."""
+    client = request.client.host if request.client else ""
+    participant = str(data.get("participant_key") or data.get("participant") or "")[:64]
+    return starts.wait(client, participant)

@@ -35,6 +35,7 @@ from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.handmethat.ports import Sessions as HouseholdSessions
+from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
 from ui.limits import GRADIO_SESSIONS, Bodies, Starts
@@ -99,6 +100,7 @@ def create_server(
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
     starts: Starts | None = None,
+    log: Path | None = None,
 ) -> FastAPI:
     """The whole web app.
 
@@ -112,6 +114,7 @@ def create_server(
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
         starts: how often one client may begin an episode.
+        log: the file that `/health` says whether it can be written; None if there is none.
 
     Raises:
         InputError: if two benchmarks have a study of the same id.
@@ -129,6 +132,7 @@ def create_server(
     if ambik is not None:
         rooms[AMBIK] = AmbikActions(ambik, signer)
     actions = Actions(sessions, signer, research, rooms)
+    add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:
         if mount.prepare is not None:
@@ -162,8 +166,13 @@ def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
         pwa=False,
         mcp_server=False,
         theme=theme(),
-        app_kwargs={"openapi_url": None},
+        # Gradio looks components up by what the browser names, and says 500 of what is not there.
+        app_kwargs={"openapi_url": None, "exception_handlers": {KeyError: _not_there}},
     )
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "there is nothing here"}, status_code=404)
 
 
 def page_head(language: str) -> str:
@@ -187,10 +196,6 @@ def _versioned(name: str) -> str:
 
 
 def _add_routes(app: FastAPI, actions: Actions) -> None:
-    @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok"}
-
     @app.get("/api/state")
     async def state(request: Request) -> Response:
         try:

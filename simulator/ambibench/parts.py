@@ -11,6 +11,7 @@ from simulator.ambibench.data import BUILTIN, Draw, load_items
 from simulator.ambibench.features import PAIR_NAMES, Format, Kind, Pair, Setting
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.sampling import balanced
 
 Kinds = Literal["uninformative", "informative", "both"]
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
@@ -154,7 +155,7 @@ def part_items(
         part: what is played.
         draw: how built-in items are drawn; what does not concern the part is passed over.
         form: the format wanted; both if None. Buckets have none.
-        limit: so many at most, spread evenly over all of them.
+        limit: so many at most, as many of each format and task.
 
     Raises:
         InputError: if there are none, or the data are faulty.
@@ -167,7 +168,7 @@ def part_items(
     found = tuple(item for item in items if _belongs(item, part) and _has_format(item, form))
     if not found:
         raise InputError(f"data {data!r} hold no item of {part.name}{f' in {form}' if form else ''}.")
-    return _spread(found, limit)
+    return found if limit is None else balanced(found, limit, _group, _strata, draw.seed)
 
 
 def _belongs(item: Item, part: Part) -> bool:
@@ -188,8 +189,10 @@ def _concerning(part: Part, draw: Draw) -> Draw:
     return replace(Draw(seed=draw.seed, followup=part.second), **given)
 
 
-def _spread(items: tuple[Item, ...], limit: int | None) -> tuple[Item, ...]:
-    """`limit` items, as far from each other as can be: a set is ordered by task and format."""
-    if limit is None or limit >= len(items):
-        return items
-    return tuple(items[place * len(items) // limit] for place in range(limit))
+def _group(item: Item) -> str:
+    """Of what a part of the items has equally many: the format; of buckets the names' origin."""
+    return item.origin if isinstance(item, AwsPrompt) else str(item.format)
+
+
+def _strata(item: Item) -> tuple[str, ...]:
+    return () if isinstance(item, AwsPrompt) else (str(item.salient), str(item.kind))

@@ -102,7 +102,9 @@ def run_ambibench(
     score_mode: Annotated[Mode, typer.Option(help="how tables of probabilities are read")] = "strip",
     tie: Annotated[Tie, typer.Option(help="what a tie for the first place counts")] = "wrong",
     repeat: RepeatOption = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="items per run, spread over all tasks")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="items per run, equally many of each format and task")
+    ] = None,
     seed: SeedOption = 0,
     concurrency: ConcurrencyOption = 8,
     workers: WorkersOption = None,

@@ -20,6 +20,7 @@ Both may name a file of distractors (``distractors: FILE``), which go before the
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,9 +30,10 @@ from typing import Any, Final, Literal, get_args
 
 from logs import LogError, LogReader
 from logs.paths import default_path
-from simulator.ambient.data import BUILTIN, Split, load_examples, load_qualification
+from simulator.ambient.data import BUILTIN, Split, load_qualification, read_examples
 from simulator.ambient.evaluation import ITEMS as EVALUATED
 from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.examples import Example
 from simulator.ambient.files.distractors import load_distractors
 from simulator.ambient.files.results import read_generation
 from simulator.ambient.items import Item
@@ -45,6 +47,7 @@ from simulator.seeds import derive_seed
 from simulator.studies import Cell, Study, cell_name, find_studies, quota_of, read_study
 from trees import Language
 
+_log = logging.getLogger(__name__)
 PersonTask = Literal["crowd", "evaluate", "annotate", "true_false"]
 STUDIES: Final = Path(__file__).parent / "studies"
 
@@ -121,15 +124,17 @@ def results_of(names: Sequence[str]) -> dict[str, tuple[GenerationRecord, ...]]:
         names: of results files, which are named after their models, or of runs in the log.
 
     Raises:
-        InputError: if there is no such file or run, or a file is faulty.
+        InputError: if there is no such file or run, or no row of a file can be read.
     """
     found: dict[str, tuple[GenerationRecord, ...]] = {}
     for name in names:
         path = Path(name)
         if path.exists():
             rows, _, faults = read_generation(path)
-            if faults:
+            if faults and not rows:
                 raise InputError(str(faults[0]))
+            if faults:
+                _log.warning("%d rows of %s left out, the first: %s", len(faults), path, faults[0])
             found[path.stem] = rows
             continue
         try:
@@ -195,7 +200,7 @@ def study_items(study: Study) -> dict[Cell, Item]:
 
 
 def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
-    examples = load_examples(settings.data, settings.split)
+    examples = _examples(settings)
     given = load_distractors(settings.distractors, examples) if settings.distractors else {}
     match settings.task:
         case "crowd":
@@ -211,6 +216,16 @@ def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
                 seed=study.seed,
                 items=settings.items or EVALUATED,
             )
+
+
+def _examples(settings: Settings) -> tuple[Example, ...]:
+    """The good examples of the data: a faulty row is left out with a warning, and refuses no study."""
+    examples, faults = read_examples(settings.data, settings.split)
+    if faults and not examples:
+        raise InputError(str(faults[0]))
+    if faults:
+        _log.warning("%d rows of %s left out, the first: %s", len(faults), settings.data, faults[0])
+    return examples
 
 
 def cell_of(item: Item) -> Cell:

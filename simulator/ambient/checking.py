@@ -106,7 +106,7 @@ def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[_Found]:
 
 
 def _other(file: Path, kind: Kind) -> list[Fault]:
-    read = kind.read(file)
+    read = kind.rows(file)
     faults = list(read.faults)
     for row, line in zip(read.rows, read.lines, strict=True):
         if isinstance(row, CategoryRecord) and not row.whole:

@@ -47,6 +47,7 @@ class ClaimMeasures:
         unmarked: claims that nobody has marked.
         unscored: marked claims without any paraphrase; they are never flagged.
         flagged: claims whose score is above the threshold.
+        flagged_of_all: claims that are flagged, marked or not.
         ambiguous: claims marked ``a``.
         precision: share of the flagged that are marked ``a`` (claims resampled); None if none is flagged.
         recall: share of those marked ``a`` that are flagged; None if there are none.
@@ -56,6 +57,7 @@ class ClaimMeasures:
     unmarked: int
     unscored: int
     flagged: int
+    flagged_of_all: int
     ambiguous: int
     threshold: float
     precision: Interval | None
@@ -145,6 +147,7 @@ def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD)
         unmarked=len(records) - len(marked),
         unscored=sum(not record.paraphrases for record in marked),
         flagged=sum(given),
+        flagged_of_all=sum(flagged(record, threshold) for record in records),
         ambiguous=sum(wanted),
         threshold=threshold,
         precision=share_interval(wanted, given),

@@ -20,6 +20,7 @@ agreement            share of rows where every reading has a yes of more than ha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
@@ -93,6 +94,10 @@ class CrowdMeasures:
         left_out: of them, those without any vote or reading; no measure counts them.
         readings: of the other rows.
         three_readings: rows with three of them and no distractor, which distractor_plausible leaves out.
+        two_way_ties: readings on whose label the votes are split evenly between two labels.
+        three_way_ties: likewise, between all three.
+        repeated_distractors: rows whose distractor is the ambiguous sentence or one of the readings shown;
+            distractor_plausible counts them, distractor_plausible_told_apart does not.
         workers: votes on a row -> rows.
         raters_original: votes that a row needs to count for kappa_original: what most rows have.
         raters_disambiguated: likewise for kappa_disambiguated.
@@ -106,6 +111,9 @@ class CrowdMeasures:
     left_out: int
     readings: int
     three_readings: int
+    two_way_ties: int
+    three_way_ties: int
+    repeated_distractors: int
     workers: Mapping[int, int]
     raters_original: int | None
     raters_disambiguated: int | None
@@ -113,10 +121,12 @@ class CrowdMeasures:
     other_disambiguated: int
     kappa_original: Interval | None
     kappa_disambiguated: Interval | None
+    kappa_with_distractor: Interval | None
     alpha_original: Interval | None
     alpha_disambiguated: Interval | None
     true_plausible: Interval | None
     distractor_plausible: Interval | None
+    distractor_plausible_told_apart: Interval | None
     accepts_all: Interval | None
     agreement: Interval | None
     tie: Tie
@@ -136,10 +146,17 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
     rows = [row for row, _ in pooled]
     original = _labelling([one.original for one in used], range(len(used)), len(used))
     readings = _labelling([used[row].relabelled[slot] for row, slot in pooled], rows, len(used))
+    every = [(row, slot) for row, one in enumerate(used) for slot in range(len(one.labels))]
+    shown = _labelling(
+        [used[row].relabelled[slot] for row, slot in every], [row for row, _ in every], len(used)
+    )
+    ties = Counter(_tied(used[row].relabelled[slot]) for row, slot in pooled)
     fooled = [row for row, one in enumerate(used) if len(one.true_slots) == 2 and one.distractor is not None]
+    apart = [row for row in fooled if not repeats_a_reading(used[row])]
     measures = {
         "kappa_original": original.kappa,
         "kappa_disambiguated": readings.kappa,
+        "kappa_with_distractor": shown.kappa,
         "alpha_original": original.alpha,
         "alpha_disambiguated": readings.alpha,
         "true_plausible": mean_measure(
@@ -147,6 +164,9 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         ),
         "distractor_plausible": mean_measure(
             [_share(used[row].plausible[used[row].distractor or 0]) for row in fooled], fooled, len(used)
+        ),
+        "distractor_plausible_told_apart": mean_measure(
+            [_share(used[row].plausible[used[row].distractor or 0]) for row in apart], apart, len(used)
         ),
         "accepts_all": mean_measure([_share(_accepting(one)) for one in used]),
         "agreement": mean_measure([float(agrees(one, tie)) for one in used]),
@@ -156,6 +176,9 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         rows=len(records),
         left_out=len(records) - len(used),
         readings=len(pooled),
+        repeated_distractors=len(fooled) - len(apart),
+        two_way_ties=ties[2],
+        three_way_ties=ties[3],
         three_readings=sum(len(one.true_slots) == 3 for one in used),
         workers=_histogram(used),
         raters_original=original.raters,
@@ -222,6 +245,17 @@ def agrees(record: CrowdRecord, tie: Tie = "first") -> bool:
     )
 
 
+def repeats_a_reading(record: CrowdRecord) -> bool:
+    """Return True if the distractor is the ambiguous sentence itself or one of the readings shown."""
+    if record.distractor is None:
+        return False
+    original = record.premise if record.side == "premise" else record.hypothesis
+    others = (original, *(record.interpretations[slot] for slot in record.true_slots))
+    return " ".join(record.interpretations[record.distractor].split()) in (
+        " ".join(one.split()) for one in others
+    )
+
+
 class _Labelling(NamedTuple):
     """Agreement on labels.
 
@@ -249,6 +283,12 @@ def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: in
     )
 
 
+def _tied(votes: Sequence[Label]) -> int:
+    """How many labels have the most votes."""
+    counts = count_labels(votes)
+    return sum(count == max(counts.values()) for count in counts.values())
+
+
 def _share(votes: Sequence[bool]) -> float:
     return sum(votes) / len(votes)
 
@@ -272,4 +312,6 @@ def _why(name: str, any_rows: bool) -> str:
         return "no row has votes"
     if name == "distractor_plausible":
         return "no row has two readings and a distractor"
+    if name == "distractor_plausible_told_apart":
+        return "no row has two readings and a distractor that is none of them"
     return "nothing has two votes, or all votes are for one label"

@@ -17,11 +17,12 @@ from simulator.ambient.files.categories import (
     category_record,
     read_categories_file,
 )
+from simulator.ambient.files.crowd import read_crowd
 from simulator.ambient.files.dataset import has_sentence, read_checked, read_dataset
 from simulator.ambient.files.heads import any_row, head_of
-from simulator.ambient.files.kinds import CATEGORY_ROWS, DATASET, files_of
+from simulator.ambient.files.kinds import CATEGORY_ROWS, CROWD, DATASET, files_of
 from simulator.ambient.labels import CATEGORIES, LABELS, Category, Label, parse_label
-from simulator.ambient.merging import merge, with_categories
+from simulator.ambient.merging import merge, with_categories, with_distractors
 from simulator.ambient.rows import BENCHMARK
 from simulator.ambient.views import Discard
 from simulator.errors import InputError
@@ -246,7 +247,10 @@ def _read_path(path: Path) -> _Held:
     merged = merge(reads)
     annotated = [read_categories_file(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
     rows = tuple(row for read in annotated for row in read.rows)
-    examples = {one.id: one for one in with_categories(merged.examples.values(), rows)}
+    # Faults of the crowd's votes are no faults of the examples: `askback check` tells them.
+    shown = [row for file, kind in kinds.items() if kind is CROWD for row in read_crowd(file).rows]
+    known = with_distractors(with_categories(merged.examples.values(), rows), shown)
+    examples = {one.id: one for one in known}
     unread = [fault for read in reads.values() for fault in read.faults]
     unread += [fault for read in annotated for fault in read.faults]
     return _Held(examples, merged.splits, rows, (*unread, *merged.faults))

@@ -16,7 +16,9 @@ from simulator.ambient.checking import KIND
 from simulator.ambient.checking import check_files as check_files
 from simulator.ambient.checking import find_files as find_files
 from simulator.ambient.data import load_examples
+from simulator.ambient.examples import Example
 from simulator.ambient.files.kinds import DATASET, files_of, kind_of
+from simulator.ambient.prepare import tells_apart
 from simulator.ambient.published import differences
 from simulator.ambient.rows import BENCHMARK as BENCHMARK
 from simulator.ambient.statistics import statistics
@@ -78,7 +80,8 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
         return chosen
 
     def check(copy: Path) -> Mapping[str, int]:
-        found = statistics(load_examples(copy))
+        examples = load_examples(copy)
+        found = statistics(examples)
         named = single is None and any(file.name in PUBLISHED_FILES for file in files_of(copy))
         wrong = differences(found) if named else ()
         if wrong and not partial:
@@ -87,6 +90,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
             )
         rows = {"examples": found.examples, "dev": found.dev, "test": found.test}
         rows["ambiguous"] = round(found.ambiguous.value * found.ambiguous.n) if found.ambiguous else 0
+        rows |= _distractors(examples)
         others = Counter(kind.title for kind in files_of(copy).values() if kind.name != DATASET.name)
         rows |= {f"files of {title}": count for title, count in sorted(others.items())}
         return {key: count for key, count in {**rows, **left_out}.items() if count}
@@ -94,6 +98,13 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
     source = path if single is None else path.parent
     with TemporaryDirectory() as good:
         return datasets.add(name, BENCHMARK, source, lambda folder: select(folder, Path(good)), check)
+
+
+def _distractors(examples: Sequence[Example]) -> dict[str, int]:
+    """How many examples for crowdworkers have a distractor, and for how many it is a reading."""
+    held = [(one, one.sides[0]) for one in examples if one.xor and one.sides[0] in one.distractors]
+    repeated = sum(not tells_apart(one, side, one.distractors[side]) for one, side in held)
+    return {"examples with a distractor": len(held), "of them the sentence or a reading": repeated}
 
 
 def _errors(files: Sequence[Path]) -> list[Fault]:

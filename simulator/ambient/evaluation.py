@@ -6,6 +6,7 @@ left of the three slots is filled up with the distractor. Nobody is told that a 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -15,14 +16,15 @@ from simulator.ambient.crowd import Tie, agrees
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import Candidate, CrowdItem
-from simulator.ambient.labels import LABELS, Label, Side
+from simulator.ambient.labels import LABELS, SIDES, Label, Side
 from simulator.ambient.parsing import Parser, parse
-from simulator.ambient.prepare import CANDIDATES, Distractors
+from simulator.ambient.prepare import CANDIDATES, Distractors, one_line
 from simulator.ambient.records import CrowdRecord, GenerationRecord
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
 
+_log = logging.getLogger(__name__)
 ITEMS: Final = 50
 NEEDED: Final = 2
 """Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
@@ -60,7 +62,9 @@ def evaluation_items(
     """Items of the same examples for every model, example by example.
 
     Which examples are drawn depends on the seed and their ids alone, so models evaluated one by one share
-    them, too, if their results cover the same examples. The order of candidates is drawn for each item.
+    them, too, if their results cover the same examples. The order of candidates is drawn for each item. An
+    example without the distractor that a model's rewrites need is left out for all, with a warning, and
+    another one is drawn.
 
     Args:
         results: model -> its records.
@@ -70,26 +74,34 @@ def evaluation_items(
         parser: how rewrites are read out of what a model wrote.
 
     Raises:
-        InputError: if no example has results of every model, or a distractor that is needed is missing.
+        InputError: if no example has results of every model and the distractor that is needed.
     """
     by_model = {model: {(one.id, one.side): one for one in records} for model, records in results.items()}
     first, *others = by_model.values() if by_model else ({},)
     common = [key for key in first if all(key in other for other in others)]
     if not common:
         raise InputError(f"no example has results of every model ({', '.join(results) or 'there is none'})")
-    drawn = sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key))[:items]
-    made, missing = list[CrowdItem](), dict[str, None]()
-    for key in drawn:
-        for number, model in enumerate(sorted(by_model), start=1):
-            record = by_model[model][key]
-            rewrites = labelled_rewrites(record, parser)
-            if len(rewrites) < CANDIDATES and key not in distractors:
-                missing[record.id] = None
-                continue
-            order = Random(derive_seed(seed, "candidates", model, *key))
-            made.append(_item(record, model, number, rewrites, distractors.get(key, ""), order))
+    made, missing, drawn = list[CrowdItem](), dict[str, None](), 0
+    for key in sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key)):
+        if drawn == items:
+            break
+        found = [
+            _item(by_model[model][key], model, number, parser, distractors.get(key, ""), seed)
+            for number, model in enumerate(sorted(by_model), start=1)
+        ]
+        whole = [one for one in found if one is not None]
+        if len(whole) < len(found):
+            missing[key[0]] = None
+            continue
+        made += whole
+        drawn += 1
     if missing:
-        raise InputError(f"no distractor for the ambiguous sentence of examples {', '.join(missing)}")
+        said = f"no distractor for the ambiguous sentence of examples {', '.join(missing)}"
+        if any((id, side) in distractors for id in missing for side in SIDES):
+            said += ", or one that is the sentence or a rewrite itself"
+        if not made:
+            raise InputError(said)
+        _log.warning("%d examples left out: %s", len(missing), said)
     return tuple(made)
 
 
@@ -143,16 +155,17 @@ def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -
 
 
 def _item(
-    record: GenerationRecord,
-    model: str,
-    number: int,
-    rewrites: Mapping[Label, str],
-    distractor: str,
-    order: Random,
-) -> CrowdItem:
+    record: GenerationRecord, model: str, number: int, parser: Parser, distractor: str, seed: int
+) -> CrowdItem | None:
+    """The item of a model's rewrites; None if a slot is left to a distractor that cannot stand there."""
+    rewrites = labelled_rewrites(record, parser)
     candidates = [Candidate(text, label) for label, text in rewrites.items()]
-    candidates += [Candidate(distractor, None)] * (CANDIDATES - len(candidates))
-    order.shuffle(candidates)
+    if len(candidates) < CANDIDATES:
+        shown = map(one_line, (record.original, *rewrites.values()))
+        if not distractor or one_line(distractor) in shown:
+            return None
+        candidates += [Candidate(distractor, None)] * (CANDIDATES - len(candidates))
+    Random(derive_seed(seed, "candidates", model, record.id, record.side)).shuffle(candidates)
     return CrowdItem(
         id=f"{record.id}.{record.side}.{number}",
         example_id=record.id,

@@ -12,6 +12,7 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.importing.runs import Imported, import_file
+from simulator.duplicates import DuplicatesOption, left_out
 from simulator.errors import InputError
 from simulator.runner.telling import fault_text
 
@@ -30,6 +31,7 @@ def import_ambient(
         str | None,
         typer.Option(help="the dataset they are of, a name or a path; default: one beside the files"),
     ] = None,
+    duplicates: DuplicatesOption = "refuse",
     run: Annotated[str | None, typer.Option(help="the run's name; default: after model and content")] = None,
     log: LogOption = None,
 ) -> None:
@@ -44,7 +46,7 @@ def import_ambient(
     with LogWriter(path, durable=False) as writer:
         for file in files:
             try:
-                _tell(import_file(file, writer, data=data, name=run), path)
+                _tell(import_file(file, writer, data=data, name=run, duplicates=duplicates), path)
             except InputError as error:
                 failed.append(str(error))
     errors = Console(stderr=True)
@@ -66,8 +68,12 @@ def _tell(found: Imported, log: Path) -> None:
         console.print(said, highlight=False, markup=False, soft_wrap=True)
     for one in found.differences[:_TOLD]:
         console.print(f"  {one}", highlight=False, markup=False, soft_wrap=True)
-    if found.faults:
-        said = f"{len(found.faults)} rows of {found.run.config['imported']} left out:"
+    gone = left_out(found.faults)
+    if gone:
+        said = f"{gone} rows of {found.run.config['imported']} left out:"
+        errors.print(said, highlight=False, markup=False, soft_wrap=True)
+    if len(found.faults) > gone:
+        said = f"{len(found.faults) - gone} rows tell what an earlier one told, and are counted again:"
         errors.print(said, highlight=False, markup=False, soft_wrap=True)
     for fault in found.faults[:_TOLD]:
         errors.print(f"  {fault_text(fault)}", style="yellow", highlight=False, markup=False, soft_wrap=True)

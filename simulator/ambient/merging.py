@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.categories import CategoryRecord
-from simulator.ambient.labels import Category
+from simulator.ambient.labels import Category, Side
+from simulator.ambient.records import CrowdRecord
 from simulator.ambient.rows import SPLITS
 from simulator.jsonlines import Read
 from trees.faults import Fault
@@ -83,6 +84,26 @@ def with_categories(examples: Iterable[Example], annotated: Iterable[CategoryRec
     for example in examples:
         found = categories.get((example.premise, example.hypothesis))
         yield replace(example, categories=found) if found and not example.categories else example
+
+
+def with_distractors(examples: Iterable[Example], shown: Iterable[CrowdRecord]) -> Iterator[Example]:
+    """Examples with the distractors that crowdworkers were shown, where they bring none of their own.
+
+    A row is of the example that has its id, its two sentences and its ambiguous side (some published rows are
+    of no example any more, spec 5.2). Of several rows on one sentence the first counts.
+    """
+    found: dict[tuple[str, str, str, Side], str] = {}
+    for row in shown:
+        if row.distractor is not None and not row.origin:
+            key = (row.id, row.premise, row.hypothesis, row.side)
+            found.setdefault(key, row.interpretations[row.distractor])
+    for example in examples:
+        given: dict[Side, str] = {
+            side: text
+            for side in example.sides
+            if (text := found.get((example.id, example.premise, example.hypothesis, side)))
+        }
+        yield replace(example, distractors={**given, **example.distractors}) if given else example
 
 
 def _contradiction(known: Example, other: Example) -> str:

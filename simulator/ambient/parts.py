@@ -17,7 +17,17 @@ from simulator.ambient.evaluation import distractors_of, evaluation_items
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import read_results
 from simulator.ambient.files.distractors import load_distractors
-from simulator.ambient.items import TASKS, ClaimItem, InstructionText, Item, Task
+from simulator.ambient.items import (
+    TASKS,
+    AnnotateItem,
+    ClaimItem,
+    CrowdItem,
+    GenerateItem,
+    InstructionText,
+    Item,
+    NliItem,
+    Task,
+)
 from simulator.ambient.labels import Side
 from simulator.ambient.players.inference import PREFIX
 from simulator.ambient.players.offline import TASKS_OF
@@ -26,6 +36,7 @@ from simulator.ambient.prompts import SHOTS, generate_items
 from simulator.ambient.relations import Relations
 from simulator.errors import InputError
 from simulator.models import Capabilities, ModelOptions, Needs, load_model
+from simulator.sampling import stratified
 
 _IN_PROCESS: Final = ("transformers/", "local/")
 _FORMS: Final[tuple[Task, ...]] = ("crowd", "evaluate", "annotate", "nli")
@@ -38,7 +49,7 @@ class Wish:
     Attributes:
         data: ``builtin``, the name of registered data, or a path.
         split: None for the test split where the data have one, else for all of them.
-        limit: items per run at most, spread evenly.
+        limit: items per run at most, drawn by the seed in the proportions of all.
         shots: worked examples in a prompt (generate).
         instruction: of a prompt (generate).
         stem: in front of conditioning sentences (continue): ``plain``, ``instructed``, or None for what
@@ -98,10 +109,10 @@ def part_items(task: Task, player: str, wish: Wish) -> tuple[Item, ...]:
     Raises:
         InputError: if there are none, or the data are faulty.
     """
-    made = _MAKERS[task](player, wish)
+    made = tuple(_MAKERS[task](player, wish))
     if not made:
         raise InputError(f"data {wish.data!r} hold nothing for the task {task}.")
-    return _spread(made, wish.limit)
+    return made if wish.limit is None else stratified(made, wish.limit, _strata, wish.seed)
 
 
 def _generate(player: str, wish: Wish) -> Sequence[Item]:
@@ -189,10 +200,17 @@ _MAKERS: Final[Mapping[Task, Callable[[str, Wish], Sequence[Item]]]] = {
 }
 
 
-def _spread(items: Sequence[Item], limit: int | None) -> tuple[Item, ...]:
-    if limit is None or limit >= len(items):
-        return tuple(items)
-    return tuple(items[place * len(items) // limit] for place in range(limit))
+def _strata(item: Item) -> tuple[str, ...]:
+    """What a part of the items keeps the proportions of: the ambiguous side, and the labels."""
+    if isinstance(item, ClaimItem):
+        return (item.marks,)
+    if isinstance(item, AnnotateItem | NliItem):
+        example = item.example
+        return (*example.sides, *sorted(example.labels))
+    labels = item.gold if isinstance(item, CrowdItem) else ()
+    if isinstance(item, GenerateItem):
+        labels = item.example.labels
+    return (item.side, *sorted(labels))
 
 
 def refusal(task: Task, player: str, can: Capabilities | None, options: Mapping[str, Any]) -> str:

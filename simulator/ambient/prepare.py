@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
@@ -17,6 +18,7 @@ from simulator.seeds import derive_seed
 
 CANDIDATES: Final = 3
 _NAMED: Final = 5
+_log = logging.getLogger(__name__)
 Distractors = Mapping[tuple[str, Side], str]
 """By id of the example and side."""
 
@@ -27,7 +29,8 @@ def crowd_items(
     """The examples of which exactly one side is ambiguous, each with three candidates in a drawn order.
 
     Two readings get a distractor, three get none, and of four three are drawn. The readings are shuffled
-    and the distractor's slot is drawn uniformly, for each example from the seed and its id alone.
+    and the distractor's slot is drawn uniformly, for each example from the seed and its id alone. Examples
+    whose distractor is missing, or is the sentence or one of its readings, are left out with a warning.
 
     Args:
         examples: others than those are left out.
@@ -35,24 +38,42 @@ def crowd_items(
         distractors: go before the examples' own.
 
     Raises:
-        InputError: if no such example is there, or distractors are missing or are readings; names them.
+        InputError: if no such example is left; says why, and names those left out.
     """
     fit = [example for example in examples if example.xor]
     if not fit:
         raise InputError("no example has exactly one ambiguous side: there is nothing for crowdworkers")
     found = {example.id: _distractor(example, distractors or {}) for example in fit}
     missing = [one for one in fit if len(_readings(one)) < CANDIDATES and not found[one.id]]
+    wrong = [one for one in fit if found[one.id] and not tells_apart(one, one.sides[0], found[one.id])]
+    # With three readings nobody sees the distractor.
+    wrong = [one for one in wrong if len(_readings(one)) < CANDIDATES]
+    reasons = []
     if missing:
-        raise InputError(
+        reasons.append(
             f"{_ids(missing)}: no distractor for the ambiguous side; give the examples a field "
             '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
             "or name the file that `askback generate ambient-distractors` makes (a run: --distractors FILE, "
             "a study's settings: distractors: FILE)"
         )
-    wrong = [one for one in fit if found[one.id] in (one.sentence(one.sides[0]), *one.rewrites(one.sides[0]))]
     if wrong:
-        raise InputError(f"{_ids(wrong)}: the distractor is the ambiguous sentence or one of its readings")
-    return tuple(_crowd_item(example, seed, found[example.id]) for example in fit)
+        reasons.append(f"{_ids(wrong)}: the distractor is the ambiguous sentence or one of its readings")
+    left_out = {one.id for one in (*missing, *wrong)}
+    if len(left_out) == len(fit):
+        raise InputError("; ".join(reasons))
+    for count, reason in zip(filter(None, (len(missing), len(wrong))), reasons, strict=True):
+        _log.warning("%d of %d examples left out: %s", count, len(fit), reason)
+    return tuple(_crowd_item(one, seed, found[one.id]) for one in fit if one.id not in left_out)
+
+
+def tells_apart(example: Example, side: Side, distractor: str) -> bool:
+    """Return True if a distractor is neither the ambiguous sentence nor one of its readings."""
+    return one_line(distractor) not in map(one_line, (example.sentence(side), *example.rewrites(side)))
+
+
+def one_line(text: str) -> str:
+    """A sentence without outer and repeated white space, which makes no other sentence."""
+    return " ".join(text.split())
 
 
 def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:

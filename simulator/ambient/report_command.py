@@ -141,13 +141,11 @@ def _print(console: Console, found: Report) -> None:
 
 
 def _plain(found: Report) -> dict[str, object]:
-    endings = {
-        "statuses": dict(found.statuses),
-        "failures": dict(found.failures),
-        "aborted": dict(found.aborted),
-        "exclude_aborted": found.exclude_aborted,
-    }
-    endings = endings if found.runs else {}
+    endings: dict[str, object] = (
+        {"statuses": dict(found.statuses), "failures": dict(found.failures)} if found.runs else {}
+    )
+    if found.aborted:
+        endings |= {"aborted": dict(found.aborted), "exclude_aborted": found.exclude_aborted}
     return {
         **endings,
         **sections_json(found.sections),

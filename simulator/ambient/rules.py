@@ -109,4 +109,6 @@ def _distractors(example: Example) -> Iterator[Finding]:
             message = f"distractors.{side}: the {side} is not flagged as ambiguous"
             yield Finding("distractor", message, "warning")
         elif text == example.sentence(side) or text in example.rewrites(side):
-            yield Finding("distractor", f"distractors.{side}: is the {side} itself or one of its readings")
+            # Crowdworkers are not shown it; everything else can be done with the example.
+            message = f"distractors.{side}: is the {side} itself or one of its readings"
+            yield Finding("distractor", message, "warning")

@@ -115,7 +115,9 @@ def run_ambient(
         int | None, typer.Option(min=1, help="of what a model writes; default: generate, claim: 200")
     ] = None,
     repeat: RepeatOption = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="items per run, spread over the data")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="items per run, drawn in the proportions of sides and labels")
+    ] = None,
     seed: SeedOption = 0,
     concurrency: ConcurrencyOption = 8,
     workers: WorkersOption = None,

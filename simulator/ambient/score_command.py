@@ -20,6 +20,7 @@ from simulator.ambient.reporting.terminal import (
     write_out,
     write_text,
 )
+from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.runner.options import ExactJsonOption
 from simulator.runner.telling import fault_text, tell_problems
@@ -51,6 +52,7 @@ def score_ambient(
     variants: Annotated[
         bool, typer.Option("--variants", help="generation: EDIT-F1 by rules that are not the paper's, too")
     ] = False,
+    duplicates: DuplicatesOption = "refuse",
     as_json: ExactJsonOption = False,
     csv: Annotated[Path | None, typer.Option(help="write every measure there, with every digit")] = None,
     latex: Annotated[Path | None, typer.Option(help="write the tables there, in LaTeX")] = None,
@@ -63,7 +65,14 @@ def score_ambient(
     cases of EDIT-F1. Faulty rows are left out and told at the end; the exit code is 1 if no row of a file
     could be read.
     """
-    settings = Settings(data=data, tie=tie, votes=tuple(votes or ()), parser=parser, variants=variants)
+    settings = Settings(
+        data=data,
+        tie=tie,
+        votes=tuple(votes or ()),
+        parser=parser,
+        variants=variants,
+        duplicates=duplicates,
+    )
     found = score_files(paths, settings)
     written = _write(found, csv, latex, out)
     if as_json:

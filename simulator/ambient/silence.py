@@ -26,6 +26,8 @@ _NOTHING: Final = Reply(
         "texts": [],
         "kept": [],
         "paraphrases": [],
+        "score": None,
+        "flagged": False,
     }
 )
 

@@ -114,6 +114,7 @@ def _crowd(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]
         "kappa, disambiguated": found.kappa_disambiguated,
         "true reading plausible": found.true_plausible,
         "distractor plausible": found.distractor_plausible,
+        "… if it is no reading": found.distractor_plausible_told_apart,
         "accepts all": found.accepts_all,
         "agreement": found.agreement,
     }
@@ -181,7 +182,7 @@ def _claimed(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Note
     return {"recall": found.recall, "precision": found.precision}, {
         "marked": found.n,
         "unmarked": found.unmarked,
-        "flagged": found.flagged,
+        "flagged of all": found.flagged_of_all,
     }
 
 

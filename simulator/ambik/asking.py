@@ -1,9 +1,9 @@
 """What AmbiK's episodes say of asking (see `simulator.asking`).
 
-Asking is needed where only the user's wish settles what is meant: ambiguous tasks of the type preferences,
-before anything is clarified (spec 1). Every decision to ask is a question, with or without words. It is
-useful if its answer tells something that the intent wants and that neither task nor earlier answers told, or
-if the choice realises the intent after it and did not before. What is right is said by `score`.
+What is open follows from the type of the task (spec 1): preferences only this user can tell, common sense and
+safety everybody can infer, and nothing is open in tasks that are clear or have been clarified. Every decision
+to ask is a question, with or without words. It is useful if its answer tells something that the intent wants
+and that neither task nor earlier answers told. What is right is said by `score`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from simulator.ambik.intents import Intent, is_found
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.playing import ROBOT, USER, task_of
 from simulator.ambik.rows import item_from_row
-from simulator.ambik.score import is_right, values
+from simulator.ambik.score import values
 from simulator.ambik.terms import NAMES
-from simulator.asking import Asked
+from simulator.asking import Asked, Need
 
-__all__ = ["ROBOT", "USER", "asked", "read_item", "useful"]
+__all__ = ["ROBOT", "USER", "asked", "need_of", "read_item", "useful"]
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 _MANNERS: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
@@ -43,7 +43,7 @@ def asked(
     first = next(turn.payload for turn in turns if turn.payload.get("kind") == "decide")
     return Asked(
         kind=_kind(item, first),
-        needed=_yes_or_no(scores.get("needed")),
+        need=need_of(item, str(first.get("dialogue", "before"))),
         questions=int(scores["questions"] or 0),
         useful=useful(item, turns),
         # Where nobody answers, what would have come of a question is not known: nothing to set beside it.
@@ -53,24 +53,30 @@ def asked(
     )
 
 
+def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
+    """What settles what the task leaves open; None of KnowNo's data, which do not say.
+
+    Args:
+        item: what was decided.
+        dialogue: ``after`` if the data's question and answer were told before.
+    """
+    if not isinstance(item, PairItem):
+        return None
+    if item.member == "clear" or dialogue == "after":
+        return "nothing"
+    return "person" if item.type == "preferences" else "inferred"
+
+
 def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
     """How many answers brought something; None if there is no intent to tell by, or nothing was answered."""
     intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
     if intent is None or intent.malformed:
         return None
-    count, told, before = 0, task_of(item), ""
-    answers = 0
-    for place, turn in enumerate(turns):
-        kind = turn.payload.get("kind")
-        if kind == "decide":
-            before = str(turn.payload.get("action") or "")
-        elif kind == "answer":
-            answers += 1
-            after = next((one.payload for one in turns[place:] if one.payload.get("kind") == "decide"), {})
-            count += _brings(intent, told, turn.text) or _rights(
-                item, before, str(after.get("action") or ""), turn.text
-            )
-            told = f"{told} {turn.text}"
+    count, told = 0, task_of(item)
+    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+    for answer in answers:
+        count += _brings(intent, told, answer)
+        told = f"{told} {answer}"
     return count if answers else None
 
 
@@ -78,10 +84,6 @@ def _brings(intent: Intent, told: str, answer: str) -> bool:
     """Whether an answer holds something wanted that had not been told."""
     wanted = (one for one in intent.concepts if not one.negative)
     return any(is_found(one, answer) and not is_found(one, told) for one in wanted)
-
-
-def _rights(item: DecideItem, before: str, after: str, answer: str) -> bool:
-    return bool(is_right(item, after, (answer,))) and not is_right(item, before)
 
 
 def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:

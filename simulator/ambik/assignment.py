@@ -36,6 +36,9 @@ from simulator.ambik.seating import ITEM, KITCHEN, ROBOTS
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Ambiguity, Member, Method
 from simulator.ambik.trial_log import offered_by, options_of
 from simulator.errors import InputError
+from simulator.models import Needs
+from simulator.models.load import bare_name
+from simulator.models.preflight import REMOTE
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Study, cell_name, find_studies, quota_of, read_study
 from trees import Language
@@ -44,6 +47,12 @@ STUDIES: Final = Path(__file__).parent / "studies"
 OWN: Final = "item"
 NONE: Final = "none"
 _OPPOSITE: Final[Mapping[str, str]] = {ROBOT: ITEM, USER: KITCHEN}
+_TOP: Final = 5  # alternatives that methods read (`methods.nodes`, which takes a second to import)
+_NEEDS: Final[Mapping[str, Needs]] = {
+    "knowno": Needs(top_logprobs=_TOP),
+    "lap": Needs(top_logprobs=_TOP),
+    "lofreecp": Needs(samples=True),
+}
 _NO_OFFERS: Final[Mapping[str, tuple[str, ...]]] = {}
 _KNOWN: Final = (
     *("task", "opposite", "method", "calibration", "data", "part", "members", "types", "items", "options"),
@@ -170,6 +179,18 @@ def builtin_studies() -> tuple[Study, ...]:
     return tuple(read_study(path) for path in find_studies(STUDIES))
 
 
+def needs_opposite(study: Study) -> Mapping[str, Needs]:
+    """Return the server's model that sits opposite the participants, if any, and what is asked of it.
+
+    Raises:
+        InputError: if a setting is wrong.
+    """
+    settings = Settings.read(study)
+    if not settings.opposite.startswith(REMOTE):
+        return {}
+    return {settings.opposite: _NEEDS.get(settings.method, Needs())}
+
+
 def seats_opposite(study: Study, settings: Settings) -> dict[str, str]:
     """Who sits where."""
     if settings.task == "annotate":
@@ -200,7 +221,8 @@ def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]
         options["data"] = settings.data
     if not settings.calibration:
         return options
-    return options | _calibration(settings.calibration, settings.opposite, options, reader, items)
+    robot = bare_name(settings.opposite)  # runs name a model without its address
+    return options | _calibration(settings.calibration, robot, options, reader, items)
 
 
 def _calibration(

@@ -130,17 +130,9 @@ def report_ambik(
     scored = found.scored
     if as_json:
         faults = {"faults": [fault_text(one) for one in scored.faults], "unreadable": scored.unreadable}
-        endings = (
-            {
-                "statuses": found.statuses,
-                "failures": found.failures,
-                "aborted": found.aborted,
-                "exclude_aborted": found.exclude_aborted,
-            }
-            if found.runs
-            else {}
-        )
-        typer.echo(json_text({**endings, **sections_json(found.sections), **faults}))
+        endings = {"statuses": found.statuses, "failures": found.failures} if found.runs else {}
+        broken = {"aborted": found.aborted, "exclude_aborted": found.exclude_aborted} if found.aborted else {}
+        typer.echo(json_text({**endings, **broken, **sections_json(found.sections), **faults}))
     else:
         _print(found, sheets)
     tell_problems("AmbiK", scored.faults, scored.unreadable, scored.passed_over, written)

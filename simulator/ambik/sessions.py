@@ -14,6 +14,7 @@ from simulator.ambik.assignment import (
     Settings,
     builtin_studies,
     episode_options,
+    needs_opposite,
     offering,
     seats_opposite,
     study_items,
@@ -28,7 +29,7 @@ from simulator.ambik.terms import TASK_TYPES, TaskType
 from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import ParticipantView, Replay, SeatName
 from simulator.errors import InputError
-from simulator.models import ChatModel
+from simulator.models import ChatModel, Needs
 from simulator.runner.lobby import PERSON, Opponent, menu, require_offered
 from simulator.runner.rooms import Live
 from simulator.seats import Reply
@@ -67,6 +68,7 @@ class AmbikSessions(StudySessions):
         *,
         studies: Sequence[Study] | None = None,
         env: Mapping[str, str] = os.environ,
+        opponents: Sequence[str] | None = None,
     ) -> None:
         given = builtin_studies() if studies is None else tuple(studies)
         self._settings = {study.id: Settings.read(study) for study in given}
@@ -76,6 +78,7 @@ class AmbikSessions(StudySessions):
             for name, settings in self._settings.items()
         }
         self._env = env
+        self._models = opponents
         super().__init__(ROOM, log, reader, models, studies=given, builtin=studies is None)
 
     def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
@@ -84,7 +87,7 @@ class AmbikSessions(StudySessions):
             return ()
         # Who is the user meets a question: the robot that asks in any case stands first.
         robots = (ALWAYS_ASKS, *(one for one in ROBOTS if one != ALWAYS_ASKS))
-        return menu(robots if seat == USER else (ITEM,), self._env)
+        return menu(robots if seat == USER else (ITEM,), self._env, self._models)
 
     async def start(
         self,
@@ -155,6 +158,10 @@ class AmbikSessions(StudySessions):
     def study_seats(self, study: Study) -> Mapping[str, str]:
         """The participant, and who the settings say sits opposite."""
         return seats_opposite(study, self._settings[study.id])
+
+    def study_needs(self, study: Study) -> Mapping[str, Needs]:
+        """What the method needs of the model opposite, if there is one."""
+        return needs_opposite(study)
 
     def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
         """What the settings say of every episode."""

@@ -1,6 +1,8 @@
 """What ClarQ-LLM's dialogues say of asking (see `simulator.asking`).
 
-Asking is always needed: every task leaves uncertainties open. A question is a seeker's turn after the opening
+What is open, only this provider can tell: every node of the tree after the opening. Once all nodes are given
+nothing is open, and whoever goes on asking asks for nothing; that decision is told apart where the seeker
+has a turn after the last node. A question is a seeker's turn after the opening
 that asks something, by its form or because it was answered with a node; to be told the task at all is no
 question, and neither is a goodbye. It is useful if the provider's next turn holds a node that no earlier one
 held. All of it is read off the words, as the success is (spec section 5), so that published dialogues,
@@ -10,11 +12,11 @@ people and models are counted alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from logs.rows import Item, Judgment, Turn
-from simulator.asking import Asked
+from simulator.asking import Asked, Decision, Need
 from simulator.clarq.compose import contains
 from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
@@ -54,18 +56,37 @@ def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """What an ended dialogue says."""
-    questions = [one for one in _said(item, turns) if is_question(one.text, one.brought, item.language)]
+    said = tuple(_said(item, turns))
+    questions = [one for one in said if is_question(one.text, one.brought, item.language)]
     scores = score_episode(item, turns, judgments)
     return Asked(
         kind=task_type(item.type).en,
-        needed=bool(item.tree.nodes),
+        need=need_of(item),
         questions=len(questions),
         useful=sum(bool(one.brought) for one in questions),
         # Before anything was asked, nobody could know what the tree's nodes tell.
         right_before=None,
         right=scores.success,
         open=scores.needs_judge,
+        later=_when_all_is_given(item, said),
     )
+
+
+def need_of(item: Task, given: Collection[str] = ()) -> Need:
+    """What settles what is open once some nodes are given: the provider alone, as long as one is left."""
+    return "person" if {node.index for node in item.tree.nodes} - set(given) else "nothing"
+
+
+def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:
+    """Whether the seeker asked on when nothing was open any more; nothing if it had no turn then."""
+    given: set[str] = set()
+    rest: list[_Said] = []
+    for one in said:
+        if given and need_of(item, given) == "nothing":
+            rest.append(one)
+        given.update(one.brought)
+    asked = any(is_question(one.text, one.brought, item.language) for one in rest)
+    return (Decision("nothing", asked),) if rest else ()
 
 
 def is_question(text: str, brought: Sequence[str], language: Language) -> bool:

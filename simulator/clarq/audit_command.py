@@ -27,7 +27,7 @@ from simulator.runner.options import BaseUrlOption, BudgetOption, JsonOption
 def audit_provider(
     sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
     provider: Annotated[
-        str, typer.Option(help="whose decisions: offline/experts or provider/model")
+        str, typer.Option(help="whose decisions: offline/experts, provider/model or experts:…")
     ] = "offline/experts",
     multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
     replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,

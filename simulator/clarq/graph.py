@@ -30,6 +30,7 @@ from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, Situation
+from simulator.clarq.prompts import persona
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.runner.turns import make_turn, state_after
@@ -232,7 +233,8 @@ def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Updat
 
 def greeting(table: Table, state: State) -> tuple[Turn, Update]:
     """Jax's fixed first line."""
-    text = render("clarq/greeting", table.task.language, {}).text.strip()
+    name = persona("greeting", str(table.options.get("personas", "default")))
+    text = render(name, table.task.language, {}).text.strip()
     return _turn(table, state, PROVIDER, Reply(), text, {"greeting": True}, {})
 
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from personas.templates import quoted
 from simulator.seats import Line
 from trees import Language
 
 Reader = Literal["seeker", "judge"]
+Personas = Literal["default", "paper"]
+"""Sets of stimuli: our own, or those of the paper (spec sections 2 and 4): its greeting, Jax's name in front
+of his turns in chat mode, and the plan of its completion prompt."""
+PERSONAS: Final[tuple[Personas, ...]] = get_args(Personas)
 # How the seeker is called: by itself, and by those who judge the dialogue or answer it.
 _SEEKER: Final[dict[Language, dict[Reader, str]]] = {
     "en": {"seeker": "You", "judge": "Seeker"},
@@ -22,6 +26,11 @@ _SEEKER: Final[dict[Language, dict[Reader, str]]] = {
 }
 # The same lines are quoted in every prompt of a dialogue.
 _quoted = lru_cache(maxsize=8192)(quoted)
+
+
+def persona(name: str, personas: str) -> str:
+    """The name of a template of ClarQ in a set of personas."""
+    return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
 def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:

@@ -5,7 +5,8 @@ by construction, whatever an expert says:
 
 * a Response I contains the text of each node it gives;
 * a node is never given before its parent, nor twice;
-* a Response II contains no text of a node that has not been given;
+* a Response II contains no text of a node that has not been given, nor nearly so, and never says that all
+  is known (`guarding`);
 * the frontier changes only when a node is given.
 
 A provider's turn is made in three steps, which are nodes of the graph: `listen`, `walk`, `write`.
@@ -20,6 +21,7 @@ from typing import Any
 from personas.templates import render
 from simulator.clarq.compose import contains, join_texts, reveals
 from simulator.clarq.experts import Experts, Situation, TurnType, Wording
+from simulator.clarq.guarding import nearly_reveals, says_all_is_known
 from simulator.errors import SeatError
 from trees import OPENING, Frontier, Language, Node
 
@@ -144,9 +146,19 @@ def respond_one(
 
 
 def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTurn:
-    """Response II: `text`, or a neutral line if it is empty or contains a text not given yet."""
+    """Response II: `text`, or a neutral line if it may not be said.
+
+    That is: if it is empty, gives away a node not given yet, in its own words or nearly so, or says that
+    everything needed is known.
+    """
     guards: list[str] = []
     said = _unless_leaking(text.strip(), frontier, language, guards, "response II")
+    if said and (near := _nearly_leaks(said, frontier, language)):
+        guards.append(f"response II: gives node {near} nearly away")
+        said = ""
+    if said and says_all_is_known(said, language):
+        guards.append("response II: says that all is known")
+        said = ""
     if not said:
         said = render("clarq/steer_back", language, {}).text.strip()
         guards = guards or ["response II: empty"]
@@ -222,6 +234,18 @@ def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: l
         guards.append(f"{what}: contains the text of node {leaked[0]}")
         return ""
     return text
+
+
+def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
+    """The index of a node not given yet that `text` gives nearly away; empty if there is none."""
+    tree = frontier.tree
+    said = [tree.by_index[index].text for index in frontier.given]
+    hidden = [(node.index, node.text) for node in frontier.withheld]
+    if frontier.opened:
+        said.append(tree.opening)
+    else:
+        hidden.insert(0, (OPENING, tree.opening))
+    return next((index for index, secret in hidden if nearly_reveals(text, secret, said, language)), "")
 
 
 def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:

@@ -25,13 +25,13 @@ from typing import Any, Final, Literal, get_args
 
 from logs.rows import Judgment
 from simulator.clarq.graph import PROVIDER
+from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.views import Replay, ReplayStep
 from simulator.errors import InputError
 from trees import OPENING
 
 PROVIDER_ERROR: Final = "review.provider_error"
 SEEKER_FAILURE: Final = "review.seeker_failure"
-REVIEW_SUCCESS: Final = "review.success"
 NOTE: Final = "review.note"
 DONE: Final = "review.done"
 KINDS: Final = (PROVIDER_ERROR, SEEKER_FAILURE, REVIEW_SUCCESS, NOTE, DONE)
@@ -227,12 +227,19 @@ def finish(pen: Pen, episode_id: str, replay: Replay, review: Review, *, done: b
 
 
 def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
-    """What a review still lacks: ``success``, and the missing nodes nobody has explained."""
+    """What a review still lacks: ``success``, and of a failure the missing nodes nobody has explained."""
+    if review.success:
+        return ()
     left = () if review.success is not None else ("success",)
     return (*left, *(node for node in replay.scores.missing if node not in review.seeker))
 
 
 # What can be marked
+
+
+def unmarked_turns(replay: Replay, review: Review) -> tuple[int, ...]:
+    """The provider's turns that the reviewer has said nothing of; a finished review holds no error there."""
+    return tuple(step.number for step in provider_steps(replay) if step.number not in review.provider)
 
 
 def provider_steps(replay: Replay) -> tuple[ReplayStep, ...]:

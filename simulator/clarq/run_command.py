@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,13 +19,15 @@ from logs.paths import default_path
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.judge import judge_run
+from simulator.clarq.prompts import Personas
 from simulator.clarq.reporting.report import report
 from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.reporting.terminal import print_report, report_json
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
+from simulator.clarq.seating import models_of
 from simulator.home import home
-from simulator.models import Budget, ChatModel, Decoding, ModelOptions, Needs
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -46,12 +48,14 @@ from simulator.runner.options import (
     TopPOption,
     WorkersOption,
 )
-from simulator.runner.telling import has_gone_wrong
+from simulator.runner.telling import has_gone_wrong, say
+from simulator.sampling import balanced
+from trees import Task
 from trees.types import Split
 
 SHOWN = {"success": "S", "aqd": "D", "aql": "L"}
 SEEKERS = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
-PROVIDERS = "offline/experts, provider/model or script:FILE"
+PROVIDERS = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
 Lang = Literal["en", "zh", "both"]
 Mode = Literal["completion", "chat"]
 
@@ -63,12 +67,17 @@ def run_clarq(
     lang: Annotated[Lang, typer.Option(help="language of the items")] = "en",
     types: Annotated[str | None, typer.Option(help="task types, such as 1-10 or 3,7,12")] = None,
     split: Annotated[Split | None, typer.Option(help="test (types 1-26) or development (27-31)")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="the first so many items of a language")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="so many items, equally many of each language and task type")
+    ] = None,
     repeat: RepeatOption = 1,
     seed: SeedOption = 0,
     concurrency: ConcurrencyOption = 8,
     workers: WorkersOption = None,
     mode: Annotated[Mode, typer.Option(help="a model seeker's mode: completion or chat")] = "completion",
+    personas: Annotated[
+        Personas, typer.Option(help="greeting and seeker's prompts: our own, or those of the paper")
+    ] = "default",
     multi: Annotated[bool, typer.Option("--multi", help="the multi-info provider")] = False,
     turn_limit: Annotated[int, typer.Option(min=1, help="seeker turns per dialogue")] = TURN_LIMIT,
     judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
@@ -106,16 +115,22 @@ def run_clarq(
         timeout=timeout,
     )
     items = tuple(
-        task
-        for language in languages
-        for task in load_items(data, language, types=wanted_types, split=split, limit=limit)
+        task for language in languages for task in load_items(data, language, types=wanted_types, split=split)
     )
+    if limit is not None:
+        items = limited(items, limit, seed)
     wanted = Wanted(
         room=ROOM,
         seats={SEEKER: seeker, PROVIDER: provider},
         items=items,
         manner=manner,
-        options={"turn_limit": turn_limit, "multi": multi, "mode": mode},
+        options={
+            "turn_limit": turn_limit,
+            "multi": multi,
+            "mode": mode,
+            # Left out otherwise, so that older runs can be continued.
+            **({} if personas == "default" else {"personas": personas}),
+        },
         config={"data": data, "languages": list(languages)},
         needs=_needs(provider, judge),
         title="dialogues",
@@ -132,9 +147,14 @@ def run_clarq(
         raise typer.Exit(1)
 
 
+def limited(tasks: Sequence[Task], limit: int, seed: int) -> tuple[Task, ...]:
+    """Draw so many tasks: equally many of each language, and of each type in it."""
+    return balanced(tasks, limit, lambda task: task.language, lambda task: (task.type,), seed)
+
+
 def _needs(provider: str, judge: str | None) -> dict[str, Needs]:
     """What is asked of models beside text: experts and judges fill in forms."""
-    return dict.fromkeys((provider, *([judge] if judge else [])), Needs(schema=True))
+    return dict.fromkeys((*models_of(provider), *([judge] if judge else [])), Needs(schema=True))
 
 
 @asynccontextmanager
@@ -146,7 +166,7 @@ async def _judged(
 
         async def settle(run_id: str) -> None:
             if judge:
-                await judge_run(reader, log, run_id, judge)
+                await judge_run(reader, log, run_id, judge, lost=_tell_lost)
                 _rescore(run_id, reader, log)
 
         yield settle
@@ -191,10 +211,16 @@ def _rescore(run_id: str, reader: LogReader, log: LogWriter) -> None:
             log.put(row)
 
 
+def _tell_lost(episode_id: str, error: Malformed) -> None:
+    said = f"{episode_id}: no verdict, for the judge's answer has the wrong form ({error}); "
+    said += "askback score --judge asks again."
+    say(Console(stderr=True), said, "yellow")
+
+
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
-            await judge_run(reader, log, run_id, judge)
+            await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 
 @asynccontextmanager

@@ -1,6 +1,8 @@
 """ClarQ-LLM's dialogue metrics (paper V), as pure functions of logged turns.
 
-* **S**, success: the seeker obtained every node after the opening.
+* **S**, success: the seeker obtained every node after the opening. Whose verdict that is, `decided_by` says:
+  reviewers' (by majority) stand above judges' (by majority), and these above the rule of containment. A tie
+  decides nothing: it is left to the next in that order.
 * **D**, AQD: provider turns beyond the number of responses that the item has.
 * **L**, AQL: length of the seeker's turns; blanks in English, characters in Chinese.
 
@@ -10,18 +12,22 @@ Spec section 5 states the rules that reproduce the paper's tables from the publi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from logs.rows import Judgment, Score, Turn
 from simulator.clarq.compose import contains
 from simulator.seats import Line
 from trees import Language, Task
 
-VERSION: Final = "clarq-1"
+VERSION: Final = "clarq-2"
 JUDGE: Final = "judge"  # kind of a judgment: does a reply serve a missing node's purpose or contradict it?
+REVIEW_SUCCESS: Final = "review.success"  # kind of a judgment: a reviewer's verdict on the whole dialogue
 SUCCESS: Final = "success"  # kind of a judgment: a person's own verdict on the whole dialogue
+
+
+DecidedBy = Literal["rule", "judges", "people"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,7 @@ class DialogueScores:
         reached: number of provider responses after which every node was obtained; None without success.
         aqd: `responses` minus the item's response lines, the opening included.
         aql: mean length of the seeker's lines (English: blanks; Chinese: characters); 0 without any.
+        decided_by: whose verdict `success` is: ``rule``, ``judges`` or ``people``.
     """
 
     success: bool
@@ -51,6 +58,7 @@ class DialogueScores:
     reached: int | None
     aqd: int
     aql: float
+    decided_by: DecidedBy = "rule"
 
 
 def score_dialogue(
@@ -82,6 +90,7 @@ def score_dialogue(
         reached=None if missing else _reached(task, lines),
         aqd=len(said) - (len(task.tree.nodes) + 1),
         aql=fmean(turn_length(text, task.language) for text in asked) if asked else 0.0,
+        decided_by="judges" if open_question and any(index in verdicts for index in absent) else "rule",
     )
 
 
@@ -140,16 +149,75 @@ def success_by_responses(scored: Iterable[DialogueScores], longest: int = 14) ->
 
 
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:
-    """Score an episode out of its logged turns and what judges said of it."""
-    return score_dialogue(task, [Line(turn.seat, turn.text) for turn in turns], verdicts(judgments))
+    """Score an episode out of its logged turns and what reviewers and judges said of it."""
+    lines, rows = [Line(turn.seat, turn.text) for turn in turns], tuple(judgments)
+    scores = score_dialogue(task, lines, _merged(judge_verdicts(rows), score_dialogue(task, lines).missing))
+    said = majority(reviewer_verdicts(rows).values())
+    if said is None:
+        return scores
+    absent = (*scores.judged, *scores.missing)
+    settled = replace(scores, success=said, needs_judge=False, decided_by="people")
+    if not said:
+        return replace(settled, reached=None)
+    reached = scores.responses if absent else scores.reached
+    return replace(settled, judged=absent, missing=(), reached=reached)
+
+
+def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
+    """Reviewer -> their verdict on the dialogue, the newest of each."""
+    found: dict[str, bool] = {}
+    for row in _in_order(judgments):
+        if row.kind == REVIEW_SUCCESS:
+            found[row.annotator] = bool(row.value["success"])
+    return found
+
+
+def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
+    """Judge -> node index -> whether it counts as obtained, the newest of each."""
+    found: dict[str, dict[str, bool]] = {}
+    for row in _in_order(judgments):
+        if row.kind == JUDGE:
+            found.setdefault(row.annotator, {})[str(row.value["node"])] = bool(row.value["obtained"])
+    return found
+
+
+def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | None:
+    """Whether a judge counts all `absent` nodes as obtained; None if some are still to be asked about."""
+    if any(said.get(index) is False for index in absent):
+        return False
+    return True if all(index in said for index in absent) else None
+
+
+def majority(votes: Iterable[bool | None]) -> bool | None:
+    """What most votes say; None for a tie, or without any."""
+    given = [vote for vote in votes if vote is not None]
+    surplus = 2 * sum(given) - len(given)
+    return None if surplus == 0 else surplus > 0
+
+
+def _merged(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
+    """The verdicts on nodes that stand for the majority of judges; of a tie none."""
+    if len(judges) < 2:
+        return {node: obtained for said in judges.values() for node, obtained in said.items()}
+    decided = {name: judge_decides(said, absent) for name, said in judges.items()}
+    verdict = majority(decided.values())
+    if verdict is None:
+        # Nobody has decided, or as many this way as that: what is known of single nodes settles nothing.
+        return {}
+    agreeing = (said for name, said in judges.items() if decided[name] is verdict)
+    return {node: obtained for said in agreeing for node, obtained in said.items()}
+
+
+def _in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
+    return sorted(judgments, key=lambda row: row.created_at)
 
 
 def verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
-    """Node index -> whether it counts as obtained, out of judgments of kind `JUDGE`; the latest counts."""
+    """Node index -> whether it counts as obtained, whoever judged; the latest counts."""
     found: dict[str, bool] = {}
-    for judgment in sorted(judgments, key=lambda row: row.created_at):
-        if judgment.kind == JUDGE:
-            found[str(judgment.value["node"])] = bool(judgment.value["obtained"])
+    for row in _in_order(judgments):
+        if row.kind == JUDGE:
+            found[str(row.value["node"])] = bool(row.value["obtained"])
     return found
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER
-from simulator.clarq.players.seeker_offline import MANNERS
 from simulator.clarq.room import ROOM
+from simulator.clarq.seeker.planning import MANNERS
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
@@ -43,10 +43,12 @@ class ClarqSessions(Sessions):
         *,
         data: str = "builtin",
         env: Mapping[str, str] = os.environ,
+        opponents: Sequence[str] | None = None,
     ) -> None:
         super().__init__(ROOM, log, reader, models)
         self._data = data
         self._env = env
+        self._models = opponents
 
     def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
         """Every task in `language`, by type."""
@@ -65,7 +67,7 @@ class ClarqSessions(Sessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in one, a second person, models with a key."""
         offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
-        return menu([offline], self._env)
+        return menu([offline], self._env, self._models)
 
     async def start(
         self,

@@ -1,7 +1,8 @@
 """What HandMeThat's episodes say of asking (see `simulator.asking`).
 
-Asking is needed where several things fit the instruction's words, that is above level 1 (spec 8): levels 2
-and 3 can be settled by who knows the goal or how people speak, level 4 cannot. A question is one that was put
+What is open follows from the level (spec 8). At level 1 the words fit what was meant and nothing else. At
+levels 2 and 3 more fits, and whoever knows the human's goal, or how people speak, can infer the rest. At
+level 4 something stays open that only this human can tell. A question is one that was put
 to the human and answered; useful if by it fewer things, or fewer places to put them, fit than before. What
 fits is asked of the household as it was at the instruction, with the rules by which the built-in robot reads
 answers.
@@ -14,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from logs.rows import Item, Judgment, Turn
-from simulator.asking import Asked
+from simulator.asking import Asked, Need
 from simulator.handmethat.graph import HUMAN
 from simulator.handmethat.players.belief import believe, candidates, destinations
 from simulator.handmethat.rows import task_from_row
@@ -22,7 +23,7 @@ from simulator.handmethat.score import ROBOT, options_of, score_episode
 from simulator.handmethat.task import Task
 
 USER: Final = HUMAN
-__all__ = ["ROBOT", "USER", "asked", "exchange", "read_item", "useful"]
+__all__ = ["ROBOT", "USER", "asked", "exchange", "need_of", "read_item", "useful"]
 
 
 def read_item(row: Item) -> Task:
@@ -38,18 +39,24 @@ def asked(
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
-    played, answers = options_of(turns), exchange(turns)
+    played, answers, scores = options_of(turns), exchange(turns), score_episode(item, turns)
     return Asked(
         kind=f"level {item.level}",
-        needed=item.level > 1,
+        need=need_of(item),
         questions=len(answers),
         useful=useful(item, answers),
         # A robot that has not asked has not said what it would have fetched.
         right_before=None,
-        right=score_episode(item, turns).success,
+        right=scores.success,
         may_ask=played.questions != 0,
         manner=("sees all",) if played.mode == "full" else (),
+        price=float(scores.question_cost),
     )
+
+
+def need_of(item: Task) -> Need:
+    """What settles what the instruction leaves open, by its level."""
+    return "nothing" if item.level == 1 else "inferred" if item.level in (2, 3) else "person"
 
 
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,7 @@ from simulator.errors import InputError
 from simulator.handmethat.files.consistency import doubts
 from simulator.handmethat.files.episode import check_file, read_file
 from simulator.handmethat.files.names import Name, parse_name
+from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
 from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.goals.check import goal_holds
@@ -159,12 +160,26 @@ def _wanted(
     )
 
 
+def parts_of(data: str | Path) -> dict[str, str]:
+    """Id of an episode -> its part, as the split file of `data` says; empty without one.
+
+    Raises:
+        InputError: if the data do not exist, or the split file is faulty.
+    """
+    found = None if data == BUILTIN else _split_file(_place(data))
+    if found is None:
+        return {}
+    split = read_split(found)
+    return {name.removesuffix(".json"): part for part in PARTS for name in split.parts.get(part, ())}
+
+
 def _pool(data: str | Path, split: str | None, wanted: _Wanted) -> Sequence[Task | Path]:
-    """The built-in episodes, or the files that may be wanted, in order."""
+    """The built-in or packed episodes, or the files that may be wanted, in order."""
     if split is not None and split not in PARTS:
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
     if data != BUILTIN:
-        return _files(_place(data), split, wanted)
+        place = _place(data)
+        return tuple(Packed(place, split)) if is_packed(place) else _files(place, split, wanted)
     if split is not None:
         raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
     return builtin_tasks()
@@ -206,7 +221,7 @@ def check_files(files: Sequence[Path]) -> Checked:
             beside = {one.name for one in episode_files(_episode_folder(file.parent))}
             faults += _split_faults(file, beside)
             continue
-        checked = check_file(file)
+        checked = check_file(file, whole=False)
         faults += checked.faults
         if checked.task is not None:
             tasks.append(checked.task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from simulator.datasets import Added, Limits
 from simulator.errors import InputError
 from simulator.handmethat.data import check_files, check_folder, episode_files
 from simulator.handmethat.files.names import parse_name
-from simulator.handmethat.files.split import FOLDER, SPLIT_FILE
+from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, write_split
 from simulator.handmethat.rows import BENCHMARK as BENCHMARK
 from simulator.handmethat.task import LEVELS
 from simulator.registry import Checker
@@ -23,8 +24,6 @@ KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and 
 # Of the first and the second published version (spec 10.3).
 PUBLISHED: Final = (10_000, 116_146)
 LIMITS: Final = Limits(files=200_000, bytes=100_000_000_000)
-# FOLDER may lie in PATH, or one folder deeper (a zip of the folder).
-_NESTING: Final = 2
 _MARK: Final = b'"initial_object_dict"'
 _HEAD: Final = 4096
 
@@ -61,16 +60,18 @@ def add_handmethat(path: Path, name: str, partial: bool) -> None:
 
 
 def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
-    """Register a folder of published episodes, or a zip of one.
+    """Register the published episodes in a folder and the folders below, or in a zip of one.
 
     Args:
-        path: holds ``HandMeThat_with_expert_demonstration/``, is it, or is one folder above.
-        name: what ``--data`` is to call it.
+        path: holds episodes, in ``HandMeThat_with_expert_demonstration/`` or any folders; all are taken.
+        name: what ``--data`` is to call them.
         partial: accept a number of episodes other than the published ones.
 
     Raises:
-        InputError: if there are none, one is faulty, or they are not all of a published version.
+        InputError: if there are none, one is faulty, they are not all of a published version, or two sets
+            among them have different episodes of one name.
     """
+    folders: list[Path] = []
 
     def check(copy: Path) -> Mapping[str, int]:
         checked = check_folder(copy)
@@ -88,28 +89,58 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
                 f"{path}: {count} episodes; {versions} were published (to take them all the same: --partial)"
             )
         levels = {f"level {level}": sum(task.level == level for task in checked.tasks) for level in LEVELS}
-        return {"episodes": count, **levels}
+        return {"episodes": count, **levels, **({"folders": len(folders)} if len(folders) > 1 else {})}
 
-    return datasets.add(name, BENCHMARK, path, _published_files, check, limits=LIMITS)
+    with TemporaryDirectory() as made:
 
+        def select(folder: Path) -> Mapping[str, Path]:
+            sets = _sets(folder)
+            folders.extend(sets)
+            return {**_all_of(folder, sets), **_split_of(sets, Path(made))}
 
-def _published_files(folder: Path) -> Mapping[str, Path]:
-    for home in _homes(folder):
-        files = {f"{FOLDER}/{file.name}": file for file in episode_files(home) if parse_name(file.name)}
-        if files:
-            homes = (home, home.parent)
-            split = next((one / SPLIT_FILE for one in homes if (one / SPLIT_FILE).is_file()), None)
-            return files if split is None else {**files, SPLIT_FILE: split}
-    raise InputError(f"{folder}: no folder {FOLDER} with files like level3_task0_bring_me_goal59.json in it")
+        return datasets.add(name, BENCHMARK, path, select, check, limits=LIMITS)
 
 
-def _homes(folder: Path) -> list[Path]:
-    """Where episodes may lie, the likeliest first."""
-    layer, found = [folder], [folder]
-    for _ in range(_NESTING):
-        layer = [child for parent in layer for child in sorted(parent.iterdir()) if child.is_dir()]
-        found += layer
-    return sorted(found, key=lambda home: home.name != FOLDER)
+def _sets(folder: Path) -> dict[Path, list[Path]]:
+    """The folders with episodes in them, `folder` itself or below, and their episode files."""
+    homes = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
+    found = {home: [file for file in episode_files(home) if _is_episode(file)] for home in homes}
+    sets = {home: files for home, files in found.items() if files}
+    if not sets:
+        raise InputError(
+            f"{folder}: no folder {FOLDER} or another with files like level3_task0_bring_me_goal59.json in it"
+        )
+    return sets
+
+
+def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path]:
+    """The files of all sets by their place in the copy; the same episode twice is one.
+
+    Raises:
+        InputError: if different episodes have one name: then somebody must choose.
+    """
+    files: dict[str, Path] = {}
+    for file in (file for some in sets.values() for file in some):
+        other = files.setdefault(f"{FOLDER}/{file.name}", file)
+        if other is not file and other.read_bytes() != file.read_bytes():
+            listed = ", ".join(f"{home.relative_to(folder)} ({len(some)})" for home, some in sets.items())
+            raise InputError(
+                f"{folder}: {len(sets)} sets of episodes, and {file.name} is another one in "
+                f"{other.parent.relative_to(folder)} than in {file.parent.relative_to(folder)}; add them one "
+                f"by one, each with its own --name. The sets: {listed}"
+            )
+    return files
+
+
+def _split_of(sets: Mapping[Path, Sequence[Path]], made: Path) -> dict[str, Path]:
+    """The split file of the sets, or one made of theirs; nothing if none has one."""
+    places = dict.fromkeys(place / SPLIT_FILE for home in sets for place in (home, home.parent))
+    splits = [file for file in places if file.is_file()]
+    if len(splits) > 1:
+        merged = made / SPLIT_FILE
+        write_split(merge_splits(splits), merged)
+        splits = [merged]
+    return {SPLIT_FILE: splits[0]} if splits else {}
 
 
 def _has_name(file: Path) -> bool:

@@ -175,7 +175,8 @@ class Play:
         if refused:
             return self._refused(before, command, refused)
         outcome = self.game.act(before, command)
-        if not outcome.done and self._executed(outcome):
+        # The paper's protocol ends here.
+        if not outcome.done and self.options.protocol == "paper" and self.carried_out(outcome):
             outcome = outcome._replace(game=outcome.game._replace(stopped=True))
         return Step(command, outcome, "", over(outcome.game))
 
@@ -199,9 +200,9 @@ class Play:
         outcome = Outcome(after, "invalid", "", -cost, None, "", read)
         return Step(command, outcome, why, over(after))
 
-    def _executed(self, outcome: Outcome) -> bool:
-        """Whether the paper's protocol ends here: the instruction has been carried out with some thing."""
-        if self.options.protocol != "paper" or outcome.action is None:
+    def carried_out(self, outcome: Outcome) -> bool:
+        """Whether by this the instruction has been carried out with some thing, rightly or not."""
+        if outcome.action is None:
             return False
         key = self._quest if self._quest != "change_state" else str(self.task.utterance.argument)
         return outcome.command.verb in _EXECUTES[key] and self._about_a_thing(outcome)

@@ -16,21 +16,24 @@ from simulator.handmethat.players.robot_offline import ExpertRobot, HeuristicRob
 from simulator.models import ChatModel
 from simulator.seats import Seat
 
+# Whom a person who gives the instruction plays with, unless somebody else is chosen.
+PARTNER: Final = "offline/partner"
 _ROBOTS: Final[Mapping[str, Callable[[], Seat]]] = {
     "offline/random": RandomRobot,
     "offline/heuristic": HeuristicRobot,
     "offline/heuristic:changes": lambda: HeuristicRobot(changes=True),
     "offline/expert": ExpertRobot,
     "offline/asker": AskingRobot,
+    PARTNER: lambda: AskingRobot(2, always=True, name=PARTNER),
 }
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
     """The seat called `name`.
 
-    ``offline/giver`` is the human; ``offline/random``, ``offline/heuristic[:changes]``, ``offline/expert``
-    and ``offline/asker[:K]`` are robots, ``seq2seq:FILE`` and ``drrn:FILE`` trained ones; every other
-    ``provider/model`` is a language model.
+    ``offline/giver`` is the human; ``offline/random``, ``offline/heuristic[:changes]``, ``offline/expert``,
+    ``offline/asker[:K]`` and ``offline/partner`` are robots, ``seq2seq:FILE`` and ``drrn:FILE`` trained ones;
+    every other ``provider/model`` is a language model.
 
     Raises:
         InputError: if an offline name means nothing in that seat, or a checkpoint cannot be read.
@@ -54,7 +57,11 @@ def _offline(seat: str, name: str) -> Seat:
         base, _, many = name.partition(":")
         if base == "offline/asker" and many.isdigit():
             return AskingRobot(int(many))
-    known = [OfflineGiver.name] if seat == HUMAN else [*_ROBOTS, "offline/asker:K"]
+    known = (
+        [OfflineGiver.name]
+        if seat == HUMAN
+        else [*(one for one in _ROBOTS if one != "offline/asker"), "offline/asker:K"]
+    )
     raise InputError(
         f"Nobody called {name!r} can sit in the {seat}'s seat; offline there: {', '.join(known)}."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random
@@ -17,6 +17,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options
 from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.seating import PARTNER
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import HumanView, Mode, Protocol, Replay, RobotView
@@ -27,7 +28,8 @@ from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from trees import Language
 
-_ROBOTS: Final = ("offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
+# The first is who is chosen if nobody else is.
+_ROBOTS: Final = (PARTNER, "offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
 GIVER: Final = "offline/giver"
 STUDY_PER_LEVEL: Final = 25  # episodes per level, one person and one mode (PAPER)
@@ -80,11 +82,13 @@ class HandMeThatSessions(Sessions):
         *,
         data: str = "builtin",
         env: Mapping[str, str] = os.environ,
+        opponents: Sequence[str] | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(ROOM, log, reader, models)
         self._data = data
         self._env = env
+        self._models = opponents
         self._seed = seed
         self._loaded: dict[str, Task] | None = None
 
@@ -107,7 +111,7 @@ class HandMeThatSessions(Sessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
         offline = (GIVER,) if seat == ROBOT else (*_ROBOTS, *_OTHER_ROBOTS)
-        return menu(offline, self._env)
+        return menu(offline, self._env, self._models)
 
     async def start(
         self,

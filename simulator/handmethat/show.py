@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import yaml
@@ -22,11 +23,12 @@ from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
-from simulator.handmethat.playing import Play
-from simulator.handmethat.score import score_episode
+from simulator.handmethat.playing import Play, Step
+from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import (
     CommandView,
+    Deed,
     HumanView,
     LineView,
     PlaceView,
@@ -146,6 +148,11 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
         "question_cost": float(scores.question_cost),
         "invalid": float(scores.invalid),
     }
+    state = graph.rebuild(turns)
+    play = Play(task, language, options_of(turns), text=False)
+    steps = play.steps(state["commands"])
+    carried = [step.command for step in steps if play.carried_out(step.outcome)]
+    carried_out = _in_words(play, carried[-1]) if carried else ""
     return Replay(
         language=language,
         task_id=task.id,
@@ -159,10 +166,47 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
         why=why(task, language),
         readings=readings(task, language),
         counts=counts(task),
-        lines=line_views(graph.rebuild(turns)),
+        lines=line_views(state),
+        deeds=deeds(play, steps, state["lines"]),
+        over=_why_over(steps, carried_out),
+        carried_out=carried_out,
         demo=task.demo,
         scores=numbers,
     )
+
+
+def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> tuple[Deed, ...]:
+    """What the robot did and asked, in words, with the human's answers."""
+    answers = {
+        number: answer[2] for number, (asked, answer) in enumerate(pairwise(lines)) if answer[1] == "answer"
+    }
+    moves = (number for number, line in enumerate(lines) if line[0] == graph.ROBOT)
+    found = []
+    for number, step in zip(moves, steps, strict=False):
+        if step.question:
+            words = step.command.removeprefix("question:").strip().rstrip("?？")
+            text = _sentence(wording(play.language)["question"].format(text=words))
+            found.append(Deed(text=text, answer=answers.get(number, "")))
+            continue
+        failed = bool(step.refused or step.outcome.error)
+        found.append(Deed(text=_in_words(play, step.command), failed=failed))
+    return tuple(found)
+
+
+def _in_words(play: Play, command: str) -> str:
+    read = play.game.reader.read(command)
+    if read.kind == "action":
+        return _command_view(play, command).label
+    plain: Mapping[str, str] = wording(play.language)["plain"]
+    return _sentence(plain.get(read.kind, command))
+
+
+def _why_over(
+    steps: Sequence[Step], carried_out: str
+) -> Literal["", "success", "stopped", "gave_up", "limit"]:
+    """Why an episode ended, seen from outside: a robot that stops thinks it is done, or has given up."""
+    over = steps[-1].over if steps else ""
+    return "gave_up" if over == "stopped" and not carried_out else over
 
 
 def instruction_text(task: Task, language: Language) -> str:

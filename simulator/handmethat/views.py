@@ -204,6 +204,21 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """Something that the robot did or asked.
+
+    Attributes:
+        text: in words; of a question its words.
+        answer: of a question the human's answer; else empty.
+        failed: whether nothing came of it.
+    """
+
+    text: str
+    answer: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
     """An ended episode with everything that was hidden.
 
@@ -214,6 +229,10 @@ class Replay:
         why: why it is of this level, one sentence.
         readings: the likeliest meanings, likeliest first.
         counts: sizes of A(m), A(u), A(G), A(r).
+        deeds: what the robot did and asked, in order.
+        over: why it ended: ``success``, ``limit``; ``stopped`` after the instruction had been carried out
+            with something else, ``gave_up`` if it never had been; empty if it ended before its time.
+        carried_out: the last deed by which the instruction was carried out, in words; empty if there is none.
         demo: the expert's commands.
         scores: metric -> value.
     """
@@ -231,5 +250,8 @@ class Replay:
     readings: tuple[Reading, ...]
     counts: dict[str, int]
     lines: tuple[LineView, ...]
+    deeds: tuple[Deed, ...]
+    over: Literal["", "success", "stopped", "gave_up", "limit"]
+    carried_out: str
     demo: tuple[str, ...]
     scores: dict[str, float | None]

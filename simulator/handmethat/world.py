@@ -10,12 +10,12 @@ How a thing lies in its place (inside or on top) follows from the place: each ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simulator.errors import InputError
 from simulator.handmethat.hierarchy import CLASSES, STATE_OF_ABILITY, STATES, Kind, Relation
@@ -144,6 +144,11 @@ class World:
                 if value:
                     found[value] = found.get(value, 0) | 1 << i
         return MappingProxyType(found)
+
+    @cached_property
+    def worked_out(self) -> dict[Hashable, Any]:
+        """For whoever works something out from the household alone, and needs it again and again."""
+        return {}
 
     @cached_property
     def locations(self) -> tuple[int, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel
 
+from simulator.models.thinking import parted
+
 if TYPE_CHECKING:
     from simulator.models.scoring import Scored, ScoreRequest  # it rests on this module
 
@@ -110,13 +112,14 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model answered.
+    """What a model answered. Reasoning that stands in the text is taken out of it (`thinking`).
 
     Attributes:
-        text: the whole answer; of several samples the first.
+        text: the whole answer without reasoning; of several samples the first.
         samples: all of them, if several were asked for.
+        thought: the reasoning, for the log; of several samples the first one's.
         parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
-        logprobs: the answer's tokens, if asked for.
+        logprobs: the answer's tokens, if asked for; those of the reasoning are left out.
         finish_reason: ``stop``, ``length``, …
         cost: US dollars; None if the model has no price, 0 if cached.
         seconds: from the call to the answer, waiting and retries included.
@@ -134,6 +137,27 @@ class Completion:
     seconds: float = 0.0
     cached: bool = False
     attempts: int = 1
+    thought: str = ""
+
+    def __post_init__(self) -> None:
+        """Part the answer from the reasoning."""
+        found = parted(self.text)
+        if found.cut:
+            object.__setattr__(self, "text", found.said)
+            object.__setattr__(self, "thought", found.thought)
+            object.__setattr__(self, "logprobs", _outside(self.logprobs, found.cut))
+        if self.samples:
+            object.__setattr__(self, "samples", tuple(parted(sample).said for sample in self.samples))
+
+
+def _outside(tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]) -> tuple[TokenLogprob, ...]:
+    """The tokens that begin outside of what is cut out of their text."""
+    kept, at = [], 0
+    for token in tokens:
+        if not any(start <= at < end for start, end in cut):
+            kept.append(token)
+        at += len(token.token)
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ def encode(completion: Completion) -> str:
             "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
         }
         | ({"samples": completion.samples} if completion.samples else {})
+        | ({"thought": completion.thought} if completion.thought else {})
     )
 
 
@@ -127,6 +128,7 @@ def decode(stored: str) -> Completion:
     return Completion(
         text=content["text"],
         samples=tuple(content.get("samples", ())),
+        thought=content.get("thought", ""),
         finish_reason=content["finish_reason"],
         usage=Usage(*content["usage"]),
         logprobs=tuple(

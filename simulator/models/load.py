@@ -123,11 +123,19 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
-        options = replace(options, base_url=url)
+        # A log names the server of a run without its password; the run itself has it.
+        if options.base_url is None or url != public_url(options.base_url):
+            options = replace(options, base_url=url)
     if options.extra and provider not in REMOTE:
         named = ", ".join(options.extra)
         raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
     return PROVIDERS[provider](model, options)
+
+
+def bare_name(name: str) -> str:
+    """Return a model's name without the address of its server."""
+    at_server = _AT_SERVER.fullmatch(name)
+    return at_server[1] if at_server else name
 
 
 def stack(backend: Backend, options: ModelOptions) -> Backend:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from secrets import randbits
 from typing import Any, Final
 
 from simulator.models.base import ChatModel, Message, Request
@@ -67,10 +68,15 @@ class PreflightFailed(ModelError):
         self.code = error.code
 
 
-async def run_preflight(model: ChatModel, needs: Needs | None = None) -> None:
+async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: bool = False) -> None:
     """Ask `model` for one thing of each kind that is needed, or for a text if nothing special is.
 
     Afterwards `sampling.sample` knows whether to draw samples one by one.
+
+    Args:
+        model: who is asked; only models of servers are.
+        needs: what for.
+        fresh: whether an answer from the cache will not do.
 
     Raises:
         PreflightFailed: if the model does not answer, or lacks something; says what, and the way out.
@@ -78,27 +84,30 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None) -> None:
     if not model.name.startswith(REMOTE):
         return
     needs = needs or Needs()
+    repeat = randbits(31) if fresh else 0
     can = model.capabilities
     # The convention of all benchmarks: who can follow no schema, but continue texts, knows no chats.
     if can.plain and not can.schema:
         needs = replace(needs, plain=True)
     special: list[Awaitable[object]] = []
     if needs.top_logprobs is not None and can.logprobs:
-        special.append(_ask_logprobs(model, needs))
+        special.append(_ask_logprobs(model, needs, repeat))
     if needs.schema and can.schema:
-        special.append(_ask_schema(model))
+        special.append(_ask_schema(model, repeat))
     if needs.scoring and can.scoring:
         special.append(model.score(ScoreRequest(text="yes", continuations=(" no",), top=0, purpose=PURPOSE)))
     try:
-        await asyncio.gather(*(special or [model.complete(_request(needs))]))
+        await asyncio.gather(*(special or [model.complete(_request(needs, repeat=repeat))]))
         if needs.samples and can.samples:
-            await _ask_samples(model, needs)
+            await _ask_samples(model, needs, repeat)
     except ModelError as error:
         raise PreflightFailed(error) from error
 
 
-async def _ask_logprobs(model: ChatModel, needs: Needs) -> None:
-    answer = await model.complete(_request(needs, max_tokens=1, top_logprobs=needs.top_logprobs))
+async def _ask_logprobs(model: ChatModel, needs: Needs, repeat: int) -> None:
+    answer = await model.complete(
+        _request(needs, repeat=repeat, max_tokens=1, top_logprobs=needs.top_logprobs)
+    )
     if not answer.logprobs or (needs.top_logprobs and not any(token.top for token in answer.logprobs)):
         raise Unsupported(
             f"{model.name} was asked for log-probabilities and gave none of other tokens; "
@@ -106,10 +115,11 @@ async def _ask_logprobs(model: ChatModel, needs: Needs) -> None:
         )
 
 
-async def _ask_schema(model: ChatModel) -> None:
+async def _ask_schema(model: ChatModel, repeat: int) -> None:
     asked = Request(
         messages=(Message("user", 'Answer with the JSON object {"ready": true} and nothing else.'),),
         schema=_SCHEMA,
+        repeat=repeat,
         purpose=PURPOSE,
     )
     try:
@@ -123,9 +133,9 @@ async def _ask_schema(model: ChatModel) -> None:
             ) from error
 
 
-async def _ask_samples(model: ChatModel, needs: Needs) -> None:
+async def _ask_samples(model: ChatModel, needs: Needs, repeat: int) -> None:
     try:
-        await model.complete(_request(needs, temperature=1.0, samples=2))
+        await model.complete(_request(needs, repeat=repeat, temperature=1.0, samples=2))
     except (TooFewSamples, BadRequest, Malformed):
         draw_singly(model)
 

@@ -112,6 +112,7 @@ def response_row(completion: Completion) -> dict[str, Any]:
     return {
         "text": completion.text,
         **samples,
+        **({"thought": completion.thought} if completion.thought else {}),
         "parsed": _plain(completion.parsed),
         "logprobs": [_token(each) for each in completion.logprobs],
         "finish_reason": completion.finish_reason,

@@ -109,6 +109,8 @@ async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[No
         raise _connection(name, error) from error
     except (sdk.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"{name}: the server's answer is not JSON: {error}") from error
+    except _TooLong as error:
+        raise Malformed(f"{name}: {error}") from error
     except RecursionError as error:
         raise Malformed(f"{name}: the server's answer is nested beyond all reason") from error
 

@@ -154,6 +154,7 @@ def completion_of(response: Mapping[str, Any]) -> Completion:
     return Completion(
         text=response["text"],
         samples=tuple(response.get("samples", ())),
+        thought=response.get("thought", ""),
         finish_reason=response.get("finish_reason", "stop"),
         logprobs=tuple(
             TokenLogprob(token, logprob, tuple((other, value) for other, value in top))

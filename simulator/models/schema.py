@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from simulator.models.checked import is_unicode
 from simulator.models.errors import Malformed, Unsupported
+from simulator.models.thinking import parted
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _BRACKET = re.compile(r"[{\[]")
@@ -134,11 +135,13 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     """The object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
 
     The JSON may stand in a code fence or between prose. Values are taken as they are: nothing is filled
-    in, completed or turned into another type, and of two different answers none is chosen.
+    in, completed or turned into another type, and of two different answers none is chosen. What stands in
+    reasoning is no answer.
 
     Raises:
         Malformed: if no JSON value in `text` fits, or several different ones do; it keeps `text`.
     """
+    text = parted(text).said
     if isinstance(schema, type):
         # pydantic takes NaN for a number; what the log cannot hold is looked for among the candidates.
         with suppress(ValidationError):

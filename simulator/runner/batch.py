@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from logs import LogReader, LogWriter
+from logs import LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
@@ -170,11 +170,18 @@ async def play_jobs(
     workers = [asyncio.create_task(work()) for _ in range(places)]
     try:
         await asyncio.gather(*workers)
-    finally:
+    except BaseException as first:
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-        await log.aflush()
+        try:
+            await log.aflush()
+        except LogError as later:
+            if not isinstance(first, Exception):
+                raise
+            first.add_note(f"Besides, {later}")  # what went wrong first is what is to be mended
+        raise
+    await log.aflush()
 
 
 def _known(plan: Plan, reader: LogReader) -> bool:

@@ -22,7 +22,9 @@ from logs import LogWriter
 from logs.rows import Episode, Item, Run
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, Needs, load_model, run_preflight
+from simulator.models.load import bare_name
 from simulator.models.preflight import REMOTE
+from simulator.models.redaction import public_url
 from simulator.runner.rooms import Room, load_room
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
@@ -46,6 +48,13 @@ class Models:
             if name not in self.loaded:
                 self.loaded[name] = load_model(name, self.options)
             return self.loaded[name]
+
+    def addressed(self, name: str) -> str:
+        """Return a name that says where the model is, so that a log does: ``openai/llama@http://host/v1``."""
+        url = self.options.base_url
+        if url is None or not name.startswith(REMOTE) or bare_name(name) != name:
+            return name
+        return f"{name}@{public_url(url)}"
 
     async def preflight(self, needs: Mapping[str, Needs]) -> None:
         """Ask every server's model that is loaded or named in `needs` whether it does what is needed of it.

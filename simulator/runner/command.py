@@ -25,6 +25,7 @@ from simulator.errors import InputError
 from simulator.home import home
 from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs, ServerDown
 from simulator.models.decoding import read_settings
+from simulator.models.load import bare_name
 from simulator.models.prices import read_prices
 from simulator.models.redaction import public_url
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
@@ -320,6 +321,9 @@ def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
         "prompts": versions_digest(wanted.room.name),
         SOFTWARE_VERSION: version("askback"),
     }
+    # Seats are named by their models alone; where a name has an address, the run says so.
+    if servers := {seat: name for seat, name in wanted.seats.items() if bare_name(name) != name}:
+        reached["servers"] = servers
     if decoding := manner.models.decoding.chosen:
         reached["decoding"] = decoding
     if manner.models.extra:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from math import inf
+from time import monotonic
+from typing import Any, Final
 
-from simulator.models import ChatModel
+from simulator.errors import AskbackError
+from simulator.models import ChatModel, Needs, TimedOut, run_preflight
+from simulator.models.preflight import REMOTE
 from simulator.runner.build import build_seats
 from simulator.runner.rooms import Room
 from simulator.seats import Seat
+
+_FRESH: Final = 60.0  # seconds for which an answer says that a model is there
+_PATIENCE: Final = 30.0  # seconds that somebody who wants to take part is kept waiting
 
 
 class Loading:
@@ -25,6 +32,7 @@ class Loading:
         self._load = load
         self._there: dict[str, ChatModel] = {}
         self._under_way: dict[str, asyncio.Task[ChatModel]] = {}
+        self._answered: dict[str, float] = {}
 
     async def seats(
         self, room: Room, names: Mapping[str, str], options: Mapping[str, Any]
@@ -40,6 +48,26 @@ class Loading:
                 return build_seats(room, names, self._at_hand, options)
             except _NotThereError as missing:
                 await self._fetch(missing.name)
+
+    async def absent(self, needs: Mapping[str, Needs]) -> AskbackError | None:
+        """Return why one of the servers' models in `needs` cannot play now; None if all of them can.
+
+        One that has answered a moment ago is not asked again.
+        """
+        for name, need in needs.items():
+            if not name.startswith(REMOTE) or monotonic() - self._answered.get(name, -inf) < _FRESH:
+                continue
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    while name not in self._there:
+                        await self._fetch(name)
+                    await run_preflight(self._there[name], need, fresh=True)
+            except TimeoutError:
+                return TimedOut(f"{name}: no answer within {_PATIENCE:g} seconds")
+            except AskbackError as error:
+                return error
+            self._answered[name] = monotonic()
+        return None
 
     def _at_hand(self, name: str) -> ChatModel:
         # Which models a seat needs is the room's business, so it is found out by building the seat.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.errors import InputError
+from simulator.models.load import bare_name
 
 # The models offered in the menus, and the environment variable that each needs.
 MODELS: Final[Mapping[str, str]] = {
@@ -30,16 +31,27 @@ class Opponent:
     available: bool
     requires: str = ""
 
+    @property
+    def label(self) -> str:
+        """The name without provider and server, for people."""
+        return bare_name(self.name).partition("/")[2] or self.name
 
-def menu(offline: Iterable[str], env: Mapping[str, str]) -> tuple[Opponent, ...]:
+
+def menu(
+    offline: Iterable[str], env: Mapping[str, str], models: Iterable[str] | None = None
+) -> tuple[Opponent, ...]:
     """The built-in players named `offline`, a second person, and models, in this order.
 
     Args:
         offline: names of the built-in players for the seat.
         env: the environment, in which models' keys are looked up.
+        models: those that whoever started the app has chosen; None for the usual ones.
     """
-    models = (Opponent(name, bool(env.get(key)), key) for name, key in MODELS.items())
-    return (*(Opponent(name, True) for name in offline), Opponent(PERSON, True), *models)
+    if models is None:
+        offered = [Opponent(name, bool(env.get(key)), key) for name, key in MODELS.items()]
+    else:
+        offered = [Opponent(name, True) for name in models]
+    return (*(Opponent(name, True) for name in offline), Opponent(PERSON, True), *offered)
 
 
 def require_offered(name: str, seat: str, offered: Iterable[Opponent]) -> None:

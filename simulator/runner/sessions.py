@@ -8,6 +8,7 @@ double nothing: whoever calls next finds the turns in the log and goes on from t
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from logs import LogConflict, LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Event, Judgment, Run, Turn
 from simulator.errors import ConflictError, InputError, SeatError, Trouble
 from simulator.models import ChatModel, ModelError
+from simulator.models.load import bare_name
+from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
 from simulator.runner.rooms import Live, Room
@@ -56,6 +59,8 @@ class Sessions:
         self._log = log
         self._reader = reader
         self._loading = Loading(models)
+        # The log says of a model on a server of one's own where it is.
+        self._addressed = models.addressed if isinstance(models, Models) else str
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: dict[str, Trouble] = {}
 
@@ -87,10 +92,11 @@ class Sessions:
             ModelError: if a model cannot be loaded.
         """
         options = dict(options or {})
+        seats = {seat: self._addressed(who) for seat, who in seats.items()}
         built = await self._loading.seats(self._room, seats, options)
         kinds = {seat: who.kind for seat, who in built.items()}
         setup = self._room.setup({seat: str(kind) for seat, kind in kinds.items()})
-        names = (seats[seat].replace("/", "-") for seat in built)
+        names = (_in_run_id(seats[seat]) for seat in built)
         run_id = run_id or "-".join(["play", self._room.name, *names])
         row = self._room.item_row(item)
         # Every play is an episode of its own; the repeat index only has to be unlike the others'.
@@ -100,7 +106,10 @@ class Sessions:
             run_id=run_id,
             item_hash=row.hash,
             language=row.language,
-            seats={seat: who.name for seat, who in built.items()},
+            seats={
+                seat: who.name if bare_name(seats[seat]) == seats[seat] else seats[seat]
+                for seat, who in built.items()
+            },
             seed=derive_seed(unique, row.name),
             repeat=unique,
             participant_id=participant_id,
@@ -250,3 +259,8 @@ class Sessions:
 def _require_person(here: _Here, seat: str) -> None:
     if here.live.episode.seats.get(seat) != "person":
         raise InputError(f"No person sits in the {seat}'s seat of this dialogue.", code="no_person")
+
+
+def _in_run_id(name: str) -> str:
+    """A seat's name as a part of a run's; the address of a server is made fit for that of a page."""
+    return name.replace("/", "-") if bare_name(name) == name else re.sub(r"[^\w.:-]+", "-", name)

@@ -13,7 +13,7 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.quota import counted
 from trees import Language
 
-Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser"]
+Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
 REFUSALS: Final[Mapping[Code, Refusal]] = {
     # The first three once more if the place they lead to turns out to be over.
     "admitted": "taken",

@@ -187,6 +187,14 @@ def _print_progress(console: Console, study: Study, found: StudyProgress) -> Non
     for one in found.cells:
         counts = (one.wanted, *(one.states[state] for state in shown), one.open)
         table.add_row(cell_name(one.cell) or "all", *map(str, counts))
+    if len(found.cells) > 1 or found.states["withdrawn"]:
+        total = (
+            found.wanted,
+            *(found.states[state] for state in shown),
+            sum(one.open for one in found.cells),
+        )
+        table.add_section()
+        table.add_row("in all", *map(str, total))
     console.print(table)
     if found.median_minutes is not None and found.hourly_pay is not None:
         console.print(f"median {found.median_minutes:.1f} minutes, {found.hourly_pay:.2f} per hour")

@@ -15,7 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import Ledger, assignment_row, place_id, written
+from simulator.studies.ledger import place_id, written
 from simulator.studies.people import (
     Person,
     bind,
@@ -24,6 +24,7 @@ from simulator.studies.people import (
     release,
     took_part_elsewhere,
 )
+from simulator.studies.places import Places
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
 from simulator.studies.withdrawal import restoring_event, withdrawal_event
@@ -32,7 +33,7 @@ REFUSED: Final = "study.refused"
 CAME_BACK: Final = "study.came_back"
 
 
-class StudyDesk:
+class StudyDesk(Places):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
     Places are numbered, and of two desks that give the same number the log lets one have it; the other
@@ -58,14 +59,9 @@ class StudyDesk:
         seats: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.study = study
+        super().__init__(log, reader, study, clock)
         self.quota: Quota = quota_of(study, cells)
         self._seats = dict(seats or {study.seat: "person"})
-        self._log = log
-        self._reader = reader
-        self._clock = clock
-        self._ledger = Ledger(reader, study.run_id)
-        self._stale_after = timedelta(minutes=study.stale_after_minutes)
         self._lock = asyncio.Lock()
         self._opened = False
 
@@ -289,10 +285,6 @@ class StudyDesk:
         """Sets that the person has done."""
         return sum(place.state == "completed" for place in self._mine(participant))
 
-    def ledger(self) -> tuple[Place, ...]:
-        """Every place given so far, in the order given."""
-        return tuple(map(self._ledger.moved, self._ledger.read()))
-
     def progress(self) -> StudyProgress:
         """Counts by cell and state, times and pay."""
         refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
@@ -392,20 +384,6 @@ class StudyDesk:
         seed = derive_seed(self.study.seed, "set", place.number, attempt)
         return await self._move(replace(place, attempt=attempt, seed=seed, started_at=None), "reserved")
 
-    async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:
-        """All places, after those that have gone stale were taken back, and the number due next."""
-        places, number = self._looked_up(now)
-        stale = [place for place in places if place.stale(now, self._stale_after)]
-        for place in stale:
-            await self._expire(place, "stale")
-        return self._looked_up(now) if stale else (places, number)
-
-    def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
-        """All places and the number due next; of places that look stale, when their holders last moved."""
-        places, number = self._ledger.read_numbered()
-        moved = (self._ledger.moved(one) if one.stale(now, self._stale_after) else one for one in places)
-        return tuple(moved), number
-
     # Writing
 
     async def _end(self, participant: str, state: State, reason: str = "") -> Completion:
@@ -420,54 +398,11 @@ class StudyDesk:
                 )
         return self.completion(participant)
 
-    async def _expire(self, place: Place, reason: str) -> Place:
-        return await self._move(place, "expired", reason=reason) if place.live else place
-
-    async def _claim(self, place: Place) -> Place | None:
-        """Write a new place; None if another desk was first with its number."""
-        try:
-            return await self._move(place, place.state)
-        except LogConflict:
-            return None
-
-    async def _move(self, place: Place, state: State, reason: str = "") -> Place:
-        """Write the place's next state; how it stands then, which is as before if that cannot be."""
-        row = assignment_row(
-            replace(place, state=state),
-            run_id=self.study.run_id,
-            item_hash=self.study.content_hash,
-            now=self._clock(),
-            reason=reason,
-        )
-        await self._log.write(row)
-        return self._ledger.place(place.id)
-
     async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
         # Of somebody who gets no place nothing is kept but that they came.
         event = Event(kind=REFUSED, run_id=self.study.run_id, details={"code": code})
         await self._log.write(replace(event, created_at=written(self._clock())))
         return Admission(code=code, participant=participant)
-
-    async def _note(self, kind: str, place: Place) -> None:
-        event = Event(
-            kind=kind,
-            run_id=self.study.run_id,
-            participant_id=place.participant,
-            details={"place": place.id, "policy": self.study.resume.policy, "attempt": place.attempt},
-            created_at=written(self._clock()),
-        )
-        await self._log.write(event)
-
-    # Reading
-
-    def _mine(self, participant: str) -> tuple[Place, ...]:
-        return tuple(place for place in self._ledger.read() if place.participant == participant)
-
-    def _required(self, participant: str) -> tuple[Place, ...]:
-        mine = self._mine(participant)
-        if not mine:
-            raise ConflictError(f"{participant} has no place in study {self.study.id!r}: let them in first.")
-        return mine
 
     def _may_have_another(self, mine: Sequence[Place]) -> bool:
         return mine[-1].state == "completed" and len(mine) < self.study.sets_per_participant

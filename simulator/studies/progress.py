@@ -36,8 +36,9 @@ class StudyProgress:
     """A study as a whole.
 
     Attributes:
-        cells: in the order of the design.
-        states: places by state, those of erased people (``withdrawn``) included.
+        cells: in the order of the design, without places of people who have withdrawn: when these are
+            erased it is not known any more where they were.
+        states: places by state, those of people who have withdrawn included.
         late: completed after their time had run out.
         refused: who got no place, by the code they were told.
         median_minutes: from beginning to completion; None before the first completion.
@@ -79,7 +80,11 @@ def progress_of(
 
 
 def _cell(quota: Quota, coarse: Cell, places: Sequence[Place]) -> CellProgress:
-    within = [place for place in places if place.cell and quota.coarse[place.cell] == coarse]
+    within = [
+        place
+        for place in places
+        if place.cell and quota.coarse[place.cell] == coarse and place.state != "withdrawn"
+    ]
     counts = Counter(place.cell for place in within if place.live or place.state == "completed")
     finer = {cell: counts[cell] for cell in quota.cells if quota.coarse[cell] == coarse}
     return CellProgress(coarse, quota.wanted[coarse], _states(within), finer)

@@ -15,7 +15,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Turn
 from simulator.errors import ConflictError, InputError
 from simulator.forms import YES
-from simulator.models import ChatModel
+from simulator.models import ChatModel, Needs
+from simulator.models.preflight import REMOTE
 from simulator.runner.rooms import Room
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
@@ -94,6 +95,10 @@ class StudySessions(Sessions, ABC):
     def study_seats(self, study: Study) -> Mapping[str, str]:
         """Who sits where: the participant, and opposite whoever the benchmark's settings name."""
         return {study.seat: "person"}
+
+    def study_needs(self, study: Study) -> Mapping[str, Needs]:
+        """What is asked of the servers' models that sit opposite, by their names."""
+        return {name: Needs() for name in self.study_seats(study).values() if name.startswith(REMOTE)}
 
     def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Further options of a place's episode.
@@ -260,7 +265,12 @@ class StudySessions(Sessions, ABC):
             if not admission.placed or admission.place is None:
                 break
             async with self._lock(admission.place.id):
-                episode = await self._episode_of(desk, admission.place, language)
+                try:
+                    episode = await self._episode_of(desk, admission.place, language)
+                except _AbsentError as error:
+                    # Their place is kept: who comes back later goes on from here.
+                    _log.error("study %s: nobody can begin: %s", desk.study.id, error)
+                    return Entry(refusal="later")
             if self._reader.ending(episode) is None:
                 return Entry(episode_id=episode)
             # The server was killed before it could note the end.
@@ -283,6 +293,9 @@ class StudySessions(Sessions, ABC):
             elif not self._given_away(episode.id):
                 return episode.id
         begun = desk.sets_done(person) > 0
+        needs = {self._addressed(name): need for name, need in self.study_needs(study).items()}
+        if why := await self._loading.absent(needs):
+            raise _AbsentError(str(why))
         return await self.start_item(
             self.study_item(study, place.cell, place.seed, language),
             self.study_seats(study),
@@ -377,6 +390,10 @@ class StudySessions(Sessions, ABC):
         if desk is None or episode.participant_id is None:
             raise InputError("This is no episode of a study: it has no sets, and nothing to withdraw from.")
         return episode, desk, episode.participant_id
+
+
+class _AbsentError(Exception):
+    """A model that is to sit opposite a participant does not answer."""
 
 
 def _closed(study: Study, error: InputError) -> Entry:

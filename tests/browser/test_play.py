@@ -79,7 +79,9 @@ def test_a_provider_gives_words_and_nodes_and_judges(server: Any, open_page: Any
         moved_on(page, before)
         said = turns(server, page)[before][1]
         assert said == "That is all there is." if index is None else texts[index] in said
+    assert not page.is_visible(".ab-verdict")
     page.click("[data-act=judge][data-success='1']")
+    page.wait_for_selector(".ab-verdict")
     page.wait_for_selector("[data-judged]:has-text('Noted: success.')")
     judged = "SELECT annotator, kind, value FROM judgments WHERE episode_id = ?"
     assert rows(server, judged, episode(page)) == [("provider", "success", '{"success":true}')]

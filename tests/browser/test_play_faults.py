@@ -71,6 +71,28 @@ def test_a_second_tab_cannot_answer_what_the_first_has_answered(server: Any, ope
     assert turns(server, first)[3] == ("seeker", "Asked too late?")
 
 
+def test_words_typed_in_a_second_tab_outlast_what_the_first_sends(server: Any, open_page: Any) -> None:
+    first = open_page().page
+    begin(first, server)
+    first.fill("#ab-reply", "How is it done?")
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.wait_for_selector(".ab-play")
+    second.fill("#ab-reply", "And what does it cost?")
+    first.fill("#ab-reply", "How is it done?")
+    first.press("#ab-reply", "Enter")
+    at_number(first, 3)
+    second.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    at_number(second, 3)
+    assert second.input_value("#ab-reply") == "And what does it cost?"
+    second.reload()
+    second.wait_for_selector(".ab-play")
+    assert second.input_value("#ab-reply") == "And what does it cost?"
+    second.press("#ab-reply", "Enter")
+    at_number(second, 5)
+    assert second.input_value("#ab-reply") == ""
+
+
 def test_a_server_killed_while_one_writes(server: Any, open_page: Any) -> None:
     page = open_page().page
     begin(page, server)

@@ -176,6 +176,12 @@ def test_two_reviewers_and_their_agreement(runs, open_page):
             page.click(f".rs-missing fieldset >> nth={place} >> [data-value=overlooked]")
             saved(page)
         page.click("[data-act=done]")
+        page.wait_for_selector("[data-confirm-done] >> text=without a mark")
+        assert page.locator(".rs-chip-success >> text=Finished").count() == 0
+        page.click("[data-act=unmarked-no]")
+        page.wait_for_selector("[data-confirm-done]", state="hidden")
+        page.click("[data-act=done]")
+        page.click("[data-confirm-done] [data-act=done]")
         page.wait_for_selector(".rs-chip-success >> text=Finished")
         if reviewer == "first":
             page.click(".rs-tabs >> text=Agreement")
@@ -188,6 +194,25 @@ def test_two_reviewers_and_their_agreement(runs, open_page):
     page.goto(f"{runs.url}/research/review?run=short&reviewer=second")
     page.wait_for_selector("[data-review]")
     assert "1 of 8 reviewed" in page.inner_text("#ab-content")
+
+
+def test_a_success_needs_no_reason_and_counts(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=short&reviewer=third")
+    page.wait_for_selector("[data-review]")
+    press(page, "f")
+    assert page.locator(".rs-missing fieldset").count()
+    press(page, "s")
+    page.wait_for_selector("text=no reason is asked for")
+    assert page.locator(".rs-missing fieldset").count() == 0
+    for _ in range(page.locator("[data-markable='1']").count()):
+        press(page, "0")
+        page.keyboard.press("ArrowRight")
+    page.click("[data-act=done]")
+    page.wait_for_selector(".rs-chip-success >> text=Finished")
+    kinds = [kind for kind, _, _ in marks(runs, "third")]
+    assert kinds[-1] == "review.done"
+    assert "review.seeker_failure" not in kinds
 
 
 def test_a_mark_is_not_shown_as_saved_before_it_is(runs, open_page):

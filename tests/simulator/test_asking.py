@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,10 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.prepare import pair_items
 from simulator.ambik.room import ROOM as AMBIK
 from simulator.asking import BENCHMARKS, Asked, Asking, askings, load_asking, may_ask_back, rows
-from simulator.asking_command import asking_figure, report_asking
+from simulator.asking_command import asking_figure, printed_table, report_asking
 from simulator.clarq.asking import asked as clarq_asked
 from simulator.clarq.asking import is_question
+from simulator.clarq.asking import need_of as clarq_need
 from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM as CLARQ
 from simulator.errors import InputError
@@ -59,7 +61,7 @@ def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a
         ("Thank you. Goodbye!", ""),
     )
     told = clarq_asked(lamp, {}, turns, ())
-    assert (told.questions, told.useful, told.needed) == (4, 2, True)
+    assert (told.questions, told.useful, told.need) == (4, 2, "person")
     assert told.right is False
     assert told.right_before is None
 
@@ -68,6 +70,20 @@ def test_in_clarq_whoever_gets_everything_is_right(lamp):
     turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
     told = clarq_asked(lamp, {}, turns, ())
     assert (told.questions, told.useful, told.right) == (5, 5, True)
+    assert told.decisions == (("person", True),)
+
+
+def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
+    asked = [(f"And number {node.index}?", node.index) for node in lamp.tree.nodes]
+    content = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
+    assert content.decisions == (("person", True), ("nothing", False))
+    asks_on = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
+    assert asks_on.decisions == (("person", True), ("nothing", True))
+    nodes = [node.index for node in lamp.tree.nodes]
+    assert (clarq_need(lamp), clarq_need(lamp, nodes[1:]), clarq_need(lamp, nodes)) == (
+        *("person", "person"),
+        "nothing",
+    )
 
 
 def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
@@ -183,16 +199,17 @@ def test_records_of_three_rooms_are_read_from_logged_turns(reader):
     assert found.left_out == {}
     by_room = {name: [one for one in found.askings if one.benchmark == name] for name in BENCHMARKS}
     assert [len(some) for some in by_room.values()] == [2, 4, 20]
-    assert all(one.asked and one.told.needed for one in by_room["clarq"])
+    assert all(one.asked and one.told.need == "person" for one in by_room["clarq"])
     assert {one.told.kind for one in by_room["handmethat"]} == {"level 1", "level 4"}
     assert {one.robot for one in by_room["handmethat"]} == {"offline/asker"}
     assert {one.user for one in by_room["ambik"]} == {"offline/item"}
 
 
-def test_in_handmethat_a_question_is_needed_above_level_1_and_useful_if_less_fits_after_it(reader):
+def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
     found = askings(reader, ["h"]).askings
-    assert all(one.told.needed == (one.told.kind != "level 1") for one in found)
-    assert all(one.told.questions == 1 for one in found)
+    needs = {"level 1": "nothing", "level 4": "person"}
+    assert all(one.told.need == needs[one.told.kind] for one in found)
+    assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
     assert [one.told.useful for one in found if one.told.kind == "level 1"] == [0, 0]
     task = load_tasks("builtin", levels=[4], limit=1)[0]
     turns = next(
@@ -215,9 +232,10 @@ def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
     assert row.right.n == 4
 
 
-def test_in_ambik_a_question_is_needed_for_preferences_alone(reader):
+def test_in_ambik_the_type_says_what_is_open(reader):
     for one in askings(reader, ["k"]).askings:
-        assert one.told.needed == (one.told.kind == "preferences")
+        needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
+        assert one.told.need == needs.get(one.told.kind, "nothing")
     pairs = load_pairs("builtin", "all")
     items = {one.id: one for one in pair_items(pairs[:10], part="test")}
     for episode, turns in reader.turns_of_run("k"):
@@ -242,7 +260,8 @@ def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
 
     wanted = ", ".join(one.alternatives[0].text for one in pair.intent.concepts if not one.negative)
     assert ambik_useful(item, turns(f"The {wanted}.", "Do something.")) == 1
-    assert ambik_useful(item, turns("That one.", f"Do it with the {wanted}.")) == 1
+    # What is done in the end is told as right or wrong; an answer that tells nothing is of no use.
+    assert ambik_useful(item, turns("That one.", f"Do it with the {wanted}.")) == 0
     assert ambik_useful(item, turns("I do not mind.", "Do something.")) == 0
     assert ambik_useful(item, turns("That one.", "")[:1]) is None
 
@@ -274,10 +293,13 @@ def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reade
     assert alone.useful is None
 
 
-def _asking(needed, questions, *, right=None, before=None, useful=None, robot="r", kind="k", **more):
+_NUMBER = count()
+
+
+def _asking(need, questions, *, right=None, before=None, useful=None, robot="r", kind="k", item=None, **more):
     told = Asked(
         kind=kind,
-        needed=needed,
+        need={True: "person", False: "nothing"}.get(need, need),
         questions=questions,
         useful=useful,
         right_before=before,
@@ -285,7 +307,14 @@ def _asking(needed, questions, *, right=None, before=None, useful=None, robot="r
         **more,
     )
     return Asking(
-        benchmark="ambik", run="x", episode_id="e", item="i", robot=robot, user="u", seat=robot, told=told
+        benchmark="ambik",
+        run="x",
+        episode_id="e",
+        item=item or f"i{next(_NUMBER)}",
+        robot=robot,
+        user="u",
+        seat=robot,
+        told=told,
     )
 
 
@@ -309,6 +338,51 @@ def test_measures_say_how_often_and_of_how_many():
     assert (row.right_silent.value, row.right_silent.n) == (pytest.approx(1 / 3), 3)
     assert (row.before.value, row.after.value, row.gain.value) == (0.5, 0.75, 0.25)
     assert (row.episodes, row.open) == (7, 1)
+
+
+def test_asking_is_told_corrected_for_chance_with_the_n_of_each_cell():
+    found = [
+        *(_asking("person", int(place < 3)) for place in range(4)),
+        *(_asking("inferred", int(place < 1)) for place in range(5)),
+        *(_asking("nothing", 0) for _ in range(5)),
+        _asking(None, 1),
+    ]
+    (row,) = rows(found)
+    cells = [row.when_needed, row.when_inferred, row.when_nothing, row.when_not]
+    assert [(one.value, one.n) for one in cells] == [(0.75, 4), (0.2, 5), (0, 5), (0.1, 10)]
+    assert (row.youden.value, row.youden.n) == (pytest.approx(0.65), 14)
+    assert row.youden.low < 0.65 < row.youden.high
+    for always in (0, 1):
+        (row,) = rows([*(_asking("person", always) for _ in range(9)), _asking("inferred", always)])
+        # Of one case in which it was not needed, nearly nothing is known.
+        assert row.youden.value == 0 and row.youden.low < -0.7 and row.youden.high > 0.7
+    (row,) = rows([_asking("person", 1)])
+    assert row.youden is None
+
+
+def test_repeats_of_an_item_are_one_cluster():
+    found = [_asking("person", int(place < 10), right=True, item=f"i{place % 2}") for place in range(20)]
+    (row,) = rows(found)
+    assert (row.episodes, row.when_needed.n, row.right.n, row.questions.n) == (20, 2, 2, 2)
+
+
+def test_a_price_is_told_per_question():
+    (row,) = rows([_asking("person", 2, price=30.0), _asking("nothing", 1, price=10.0), _asking("person", 0)])
+    assert (row.price.value, row.price.n) == (pytest.approx(40 / 3), 3)
+
+
+def test_the_printed_table_fits_a_page_and_the_figure_names_each_of_six_robots_once():
+    found = [
+        _asking(need, 1, robot=f"transformers/organisation/model-{number}-instruct", right=True, useful=1)
+        for number in range(6)
+        for need in ("person", "inferred", "nothing")
+    ]
+    table = printed_table("t", rows(found))
+    assert max(map(len, table.to_latex().splitlines())) < 150
+    figure = asking_figure(rows(found))
+    (panel,) = figure.panels
+    assert len(panel.marks) == 6
+    assert all(max(map(len, mark.categories)) <= 8 for mark in panel.marks)
 
 
 def test_rows_are_told_by_robot_and_kind_people_first():
@@ -355,12 +429,12 @@ def test_one_table_over_all_rooms(log, tmp_path):
     runs = ["c", "h", "k", "n"]
     result = CliRunner().invoke(cli, [*runs, "--log", str(log), "--out", str(out)], env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.output
-    for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/never-asks", "Share that asked"):
+    for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/never-asks", "Who asked, by what was open"):
         assert name in result.output
     written = {path.name for path in out.iterdir()}
     assert {"asking.json", "asking.csv", "asking.tex", "asking-by-kind.csv", "asking-figure.svg"} <= written
     header, *lines = (out / "asking.csv").read_text(encoding="utf-8").splitlines()
-    assert "asked where needed_n" in header
+    assert "asked, person_n" in header
     assert [line.split(",")[0] for line in lines] == ["ClarQ-LLM", "HandMeThat", "AmbiK", "AmbiK"]
 
 
@@ -393,7 +467,7 @@ class _Counted:
 
     def __init__(self, item, turns):
         kinds = [turn.payload.get("kind") for turn in turns]
-        self.before = None
+        self.before, self.later = None, []
         if item.benchmark == "clarq":
             opened = [turn.number for turn in turns if turn.seat == "provider"][1]
             asking = [turn for turn in turns if turn.seat == "seeker" and turn.number > opened]
@@ -402,8 +476,11 @@ class _Counted:
             self.needed, self.questions = True, len(asking)
             self.useful = sum(bool(turns[turn.number + 1].payload["give"]) for turn in asking)
             self.after = sorted(given) == sorted(_nodes(item.data["tree"]))
+            last = max(turn.number for turn in turns if turn.payload.get("give"))
+            rest = [turn for turn in turns if turn.seat == "seeker" and turn.number > last]
+            self.later = [any("?" in turn.text for turn in rest)] if self.after and rest else []
         elif item.benchmark == "handmethat":
-            self.needed = item.name.split("-")[1] != "1"
+            self.needed = item.name.split("-")[1] == "4"
             self.questions, self.useful = kinds.count("question"), None
             self.after = kinds[-1] == "thanks"
         else:
@@ -417,7 +494,7 @@ class _Counted:
             new = [one for one in new if not _realised(one, pair[member])]
             told = any(_realised(one, text) for one in new for text in answers)
             # One question at most could be asked.
-            self.useful = int(bool(answers) and (told or (self.after and not self.before)))
+            self.useful = int(bool(answers) and told)
 
 
 def _nodes(tree):
@@ -447,10 +524,14 @@ def test_the_report_has_what_plain_counting_gives(log, reader, run):
     needed, spare = ([one for one in counted if one.needed == which] for which in (True, False))
     asked, silent = ([one for one in counted if bool(one.questions) == which] for which in (True, False))
     chosen = [one for one in counted if one.before is not None]
+    later = [asks for one in counted for asks in one.later]
     expected = {
         "when_needed": ([one.questions > 0 for one in needed], len(needed)),
-        "when_not": ([one.questions > 0 for one in spare], len(spare)),
-        "decided": ([(one.questions > 0) == one.needed for one in counted], len(counted)),
+        "when_not": ([*(one.questions > 0 for one in spare), *later], len(spare) + len(later)),
+        "decided": (
+            [*((one.questions > 0) == one.needed for one in counted), *(not asks for asks in later)],
+            len(counted),
+        ),
         "questions": ([one.questions for one in counted], len(counted)),
         "right": ([one.after for one in counted], len(counted)),
         "right_asking": ([one.after for one in asked], len(asked)),

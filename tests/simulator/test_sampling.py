@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from simulator.ambibench.data import Draw
+from simulator.ambibench.parts import part_items as ambibench_items
+from simulator.ambibench.parts import parts as ambibench_parts
+from simulator.ambient.parts import Wish
+from simulator.ambient.parts import part_items as ambient_items
+from simulator.clarq.data import load_items as clarq_items
+from simulator.clarq.run_command import limited
 from simulator.sampling import balanced, equal_shares, stratified
 
 # 3 levels; in each 70 % of one kind, 25 % of another, 5 % of a third; of each kind ten templates.
@@ -64,3 +71,22 @@ def test_what_a_small_group_lacks_goes_to_the_others() -> None:
     assert equal_shares({}, 3, 0) == {}
     # Which groups get the odd ones is drawn.
     assert len({tuple(equal_shares({"x": 5, "y": 5, "z": 5}, 4, seed).items()) for seed in range(30)}) == 3
+
+
+def test_a_limit_is_a_number_of_items_balanced_in_every_room() -> None:
+    """Over languages and types (ClarQ-LLM), formats and tasks (AmbiBench), sides and labels (AmbiEnt)."""
+    wrong = []
+    tasks = [task for language in ("en", "zh") for task in clarq_items("builtin", language)]
+    some = limited(tasks, 10, 3)
+    if Counter(task.language for task in some) != {"en": 5, "zh": 5} or len({t.type for t in some}) < 8:
+        wrong.append(f"clarq: {[(task.language, task.type) for task in some]}")
+    for part in ambibench_parts(("instruction", "multiple")):
+        prompts = ambibench_items("builtin", part, Draw(), limit=12)
+        formats, features = (Counter(getattr(one, name) for one in prompts) for name in ("format", "salient"))
+        if set(formats.values()) != {6} or set(features.values()) != {2}:
+            wrong.append(f"{part.name}: {formats} {features}")
+    for task in ("generate", "true_false", "nli"):
+        items = ambient_items(task, "m", Wish(limit=9))
+        if len(items) != 9 or ambient_items(task, "m", Wish(limit=9, seed=1)) == items:
+            wrong.append(task)
+    assert wrong == []

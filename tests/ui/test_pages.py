@@ -176,6 +176,7 @@ async def test_every_text_is_used_somewhere() -> None:
     await every_page(texts)
     elsewhere = {
         "app.noscript",  # in the page's head
+        "app.too_many",  # in answer to whoever begins too often
         "language.name",  # of each language, in itself
         "play.goodbye_line",  # in the dialogue's language
         "play.refused",

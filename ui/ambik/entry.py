@@ -84,5 +84,5 @@ def choice(texts: Strings, opponent: Opponent) -> Choice:
     note = texts.get(f"{slug}_note", texts("ambik.entry.opponent.model_note"))
     if not opponent.available:
         note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(slug, opponent.name.partition("/")[2])
+    label = texts.get(slug, opponent.label)
     return Choice(opponent.name, _ICONS[kind], label, note, opponent.available)

@@ -59,5 +59,5 @@ def choice(texts: Strings, opponent: Opponent) -> Choice:
     note = texts.get(f"{said}.{slug}_note", texts(f"{said}.{default}"))
     if not opponent.available:
         note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(f"{said}.{slug}", opponent.name.partition("/")[2] or opponent.name)
+    label = texts.get(f"{said}.{slug}", opponent.label)
     return Choice(opponent.name, _ICONS[kind], label, note, opponent.available)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.views import CommandView, HumanView, LineView, QuestionView, RobotView
 from trees import Language
 from ui.handmethat.drawing import chip, draw, glyph_of
@@ -60,6 +61,7 @@ def robot_page(frame: Frame, view: RobotView, company: Company, render_id: str, 
         hand_glyph=glyph_of(view.holding.kind) if view.holding else "",
         human_holds=[chip(thing, commands, language) for thing in view.human_holds],
         suggestions=suggestions(commands, view.questions if view.my_turn else ()),
+        prices=price_rule()._asdict(),
     )
 
 

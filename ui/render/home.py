@@ -104,5 +104,5 @@ def _choice(texts: Strings, opponent: Opponent) -> Choice:
     note = texts.get(f"home.opponent_{slug}_note", texts("home.opponent_model_note"))
     if not opponent.available:
         note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(f"home.opponent_{slug}", opponent.name.partition("/")[2] or opponent.name)
+    label = texts.get(f"home.opponent_{slug}", opponent.label)
     return Choice(opponent.name, kind, label, note, opponent.available)

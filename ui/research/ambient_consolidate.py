@@ -99,6 +99,7 @@ def case_page(visit: Visit, reader: LogReader) -> Page:
         mode=mode,
         case=shown,
         voices=_voices(shown) if shown else (),
+        merged=_merged(shown) if shown else None,
         others=_others(shown, discuss) if shown and mode == "decide" else (),
         filled=_filled(shown, mode),
         pair_json=json.dumps({"premise": shown.premise, "hypothesis": shown.hypothesis}) if shown else "",
@@ -140,6 +141,14 @@ def _voices(shown: Case) -> tuple[Said, ...]:
         )
         for one in shown.voices
     )
+
+
+def _merged(shown: Case) -> Said | None:
+    """Rewrites by one or both linguists, with the labels that they are of."""
+    if not shown.merged:
+        return None
+    rewrites = tuple(one.rewrite for one in shown.merged)
+    return _said(shown, Annotation(labels=frozenset(one.label for one in rewrites), rewrites=rewrites))
 
 
 def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Said, ...]:

@@ -265,6 +265,7 @@ def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Shown:
         form = read_annotation(said[-1])
         found |= {
             "form": form,
+            "merged": bool(said[-1].get("merged")),
             "form_labels": ordered(form.labels),
             "form_readings": [reading(example.premise, example.hypothesis, one) for one in form.rewrites],
         }

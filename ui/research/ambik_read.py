@@ -74,9 +74,9 @@ def read_run(reader: LogReader, run: str) -> RunRead:
         InputError: if its options or decisions cannot be read.
     """
     options = options_of(reader, run)
-    of = [_light(one) for one in decisions(reader, [run])]
-    ready = tuple(prepared(one, options.settings) for one in of)
     calibrating = options.method in CONFORMAL and options.calibration is None
+    of = [_light(one) for one in decisions(reader, [run], aborted=not calibrating)]
+    ready = tuple(prepared(one, options.settings) for one in of)
     calibrated = calibration_of(reader, run)
     if calibrating and ready:
         calibrated = calibrate_prepared(ready, options.settings, run)

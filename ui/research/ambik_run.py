@@ -183,7 +183,7 @@ def _exchange(reader: LogReader, run: str, read: RunRead) -> dict[str, tuple[Cel
     """Before and after what was answered, as it was played."""
     if not read.options.questions:
         return {}
-    found = exchange_measures(exchanges(reader, [run]))
+    found = exchange_measures(exchanges(reader, [run], aborted=True))
     most = max(1.0, *(one.high for one in found.values() if one is not None)) if found else 1.0
     return {
         name.replace(" ", "_"): (

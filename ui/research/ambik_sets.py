@@ -139,7 +139,7 @@ def _lines(found: Compared) -> tuple[Line, ...]:
 
 def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Cell | None]]:
     """Before and after what was answered, of those of the runs in which anything could be."""
-    found = {run: exchange_measures(exchanges(reader, [run])) for run in dict.fromkeys(runs)}
+    found = {run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)}
     return {
         run: {
             name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.high))), 2)

@@ -17,7 +17,7 @@ from ui.research.view import Page, Visit
 
 BY: Final = ("robot", "kind", "user", "both")
 MEASURES: Final = (
-    *("when_needed", "when_not", "decided", "questions", "useful"),
+    *("when_needed", "when_inferred", "when_nothing", "youden", "decided", "questions", "useful", "price"),
     *("right", "right_asking", "right_silent", "before", "after", "gain"),
 )
 COMMANDS: Final = (
@@ -83,13 +83,22 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
 def _lines(t: Strings, some: Sequence[Row]) -> list[Line]:
     known = [one.questions for one in some if one.questions is not None]
     most = max([1.0, *(one.high for one in known)])
-    scales: dict[str, Scale] = {"questions": scale((), fixed=(0.0, most)), "gain": _GAIN}
+    dearest = max([1.0, *(one.price.high for one in some if one.price is not None)])
+    scales: dict[str, Scale] = {
+        "questions": scale((), fixed=(0.0, most)),
+        "price": scale((), fixed=(0.0, dearest)),
+        "gain": _GAIN,
+        "youden": _GAIN,
+    }
     return [
         Line(
             one,
             robot_name(t, one),
             kind_name(t, one),
-            {name: _cell(getattr(one, name), scales.get(name, _SHARE), name == "gain") for name in MEASURES},
+            {
+                name: _cell(getattr(one, name), scales.get(name, _SHARE), name in ("gain", "youden"))
+                for name in MEASURES
+            },
         )
         for one in some
     ]

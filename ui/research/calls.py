@@ -149,7 +149,7 @@ class Calls:
             return {"saved": False, "problem": problem_text(strings(str(call.get("language", ""))), error)}
         visit = self._visit(asked)
         try:
-            dialogue = self.desk.dialogue(asked.episode)
+            dialogue = self.desk.dialogue(asked.episode, reviewing=True)
             self.writer.put(self._row(asked, visit, dialogue)).result()
             page = self._marking(visit, dialogue)
         except (AskbackError, LogError) as error:
@@ -263,7 +263,7 @@ class Calls:
         episode = at.episode or next_unreviewed(reviewable, read_reviews(judgments), at.reviewer)
         if episode is None:
             return all_done_page(visit, len(reviewable))
-        return self._marking(visit, self.desk.dialogue(episode))
+        return self._marking(visit, self.desk.dialogue(episode, reviewing=True))
 
     def _marking(self, visit: Visit, dialogue: Dialogue) -> Page:
         reader, reviewer = self.desk.reader, visit.at.reviewer

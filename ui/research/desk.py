@@ -17,6 +17,7 @@ from logs.rows import Ending, Judgment, ModelCall, Run, Turn
 from simulator.clarq.data import BENCHMARK, task_from_json
 from simulator.clarq.reporting.report import Report, report
 from simulator.clarq.reporting.scored import Scored, score_run
+from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
 from trees import Task
@@ -144,8 +145,8 @@ class Desk:
                 self._kept.popitem(last=False)
         return kept[1]
 
-    def dialogue(self, episode_id: str) -> Dialogue:
-        """One ended dialogue.
+    def dialogue(self, episode_id: str, *, reviewing: bool = False) -> Dialogue:
+        """One ended dialogue; for those who are `reviewing` it without what any reviewer has settled.
 
         Raises:
             NotInLog: there is no such episode.
@@ -168,11 +169,10 @@ class Desk:
         calls: dict[int | None, list[ModelCall]] = {}
         for call in self.reader.model_calls(episode_id=episode_id):
             calls.setdefault(call.turn_number, []).append(call)
-        seen = replay(
-            task_from_json(item.data),
-            self.reader.turns(episode_id),
-            self.reader.judgments(episode_id=episode_id),
-        )
+        judgments = self.reader.judgments(episode_id=episode_id)
+        if reviewing:
+            judgments = [row for row in judgments if row.kind != REVIEW_SUCCESS]
+        seen = replay(task_from_json(item.data), self.reader.turns(episode_id), judgments)
         return Dialogue(episode.run_id, episode_id, ending.status, item.name, seen, calls)
 
     def _state(self, run_id: str) -> _State:

@@ -28,6 +28,7 @@ from simulator.clarq.review import (
     read_review,
     read_reviews,
     unanswered,
+    unmarked_turns,
 )
 from simulator.clarq.views import ReplayStep
 from ui.render.result import steps_data
@@ -71,7 +72,7 @@ class Agreed:
     question: str
     n: int
     observed: Cell
-    kappa: Cell
+    kappa: Cell | None
     shown: tuple[Disagreement, ...]
     hidden: int
 
@@ -102,6 +103,7 @@ def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done
         steps=steps_data(replay),
         failures=FAILURES,
         left=unanswered(replay, review),
+        unmarked=len(unmarked_turns(replay, review)),
         note=review.notes.get(None, ""),
         done=done,
         total=total,
@@ -147,7 +149,7 @@ def agreed(one: Agreement, unseen: set[str]) -> Agreed:
         question=one.question,
         n=one.observed.n,
         observed=cell(one.observed, scale((), fixed=(0.0, 1.0)), 3),
-        kappa=cell(one.kappa, scale((), fixed=(-0.2, 1.0)), 3),
+        kappa=None if one.kappa is None else cell(one.kappa, scale((), fixed=(-0.2, 1.0)), 3),
         shown=shown,
         hidden=len(one.disagreements) - len(shown),
     )

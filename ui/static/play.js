@@ -11,6 +11,7 @@
     prepare() {
       this.nonce = crypto.getRandomValues(new Uint32Array(4)).reduce((text, n) => text + n.toString(36), "r");
       this.picked = [];
+      this.typed = null; // what was typed in this tab and not sent: another tab must not take it away
       this.stuck = true;
       this.resized = new ResizeObserver(() => this.stuck && this.toNewest());
       document.addEventListener("visibilitychange", () => document.hidden || this.look());
@@ -49,6 +50,7 @@
       input(event) {
         if (!event.target.matches("[data-draft]")) return;
         this.fit(event.target);
+        this.typed = this.written();
         this.writeDraft();
         this.toast("");
       },
@@ -154,8 +156,13 @@
         else store.drop(this.draftName());
       },
 
+      written() {
+        return Object.fromEntries(this.all("[data-draft]").map((field) => [field.dataset.draft, field.value]));
+      },
+
       readDraft() {
-        const draft = this.draft();
+        const draft = this.typed ? { ...this.draft(), ...this.typed } : this.draft();
+        if (this.typed) this.keepDraft(draft);
         this.picked = (draft.give || []).filter((index) => this.pickButton(index));
         for (const field of this.all("[data-draft]")) {
           const text = draft[field.dataset.draft] || "";
@@ -166,8 +173,15 @@
       },
 
       writeDraft() {
-        const written = this.all("[data-draft]").map((field) => [field.dataset.draft, field.value]);
-        this.keepDraft({ ...Object.fromEntries(written), give: this.picked, pending: this.draft().pending });
+        this.keepDraft({ ...this.written(), give: this.picked, pending: this.draft().pending });
+      },
+
+      // What was sent is no draft any more; what another tab has written meanwhile is.
+      spendDraft() {
+        const { pending, ...rest } = this.draft();
+        this.typed = null;
+        if (!pending || JSON.stringify(rest) === pending.draft) store.drop(this.draftName());
+        else this.setPending(undefined);
       },
 
       setPending(pending) { this.keepDraft({ ...this.draft(), pending }); },
@@ -178,7 +192,8 @@
         const { pending } = this.draft();
         if (!pending || this.number <= pending.number) return;
         const line = this.one(`.ab-mine[data-number="${pending.number}"] .ab-bubble`);
-        if (this.ended || line?.textContent.includes(pending.said)) store.drop(this.draftName());
+        if (this.ended) store.drop(this.draftName());
+        else if (line?.textContent.includes(pending.said)) this.spendDraft();
         else this.setPending(undefined);
         if (!this.ended) this.readDraft();
       },
@@ -204,11 +219,11 @@
         this.busy = true;
         const number = this.number;
         // A turn that was sent before a reload keeps its key, so that it cannot count twice.
-        const { pending } = this.draft();
+        const { pending, ...rest } = this.draft();
         const again = pending && pending.number === number && pending.said === said;
         const render = again ? pending.key : this.nonce;
         const seconds = Math.round(performance.now() - this.shownAt) / 1000;
-        this.setPending({ number, key: render, said });
+        this.setPending({ number, key: render, said, draft: JSON.stringify(rest) });
         this.allow(false);
         const ghost = this.ghost(said);
         this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
@@ -234,7 +249,7 @@
       async sent(answer) {
         this.toast("");
         const clicked = this.focusAfter;
-        if (answer.accepted) store.drop(this.draftName());
+        if (answer.accepted) this.spendDraft();
         else this.setPending(undefined);
         await this.show(answer.html);
         this.follow();

@@ -57,6 +57,13 @@ window.askbackMarks = {
     this.mark(state).then(() => { if (this.pending.get(turn) === state) this.pending.delete(turn); });
   },
 
+  // A turn that nobody looked at must not pass for one without error unasked.
+  askUnmarked(on) {
+    const place = this.one("[data-confirm-done]");
+    place.hidden = !on;
+    (on ? place.querySelector("[data-act=done]") : this.one("[data-act=done][data-unmarked]")).focus();
+  },
+
   unsavedNote() { return this.all("[data-note]").some((field) => field.value !== field.dataset.savedText); },
 
   saveNote(field) {

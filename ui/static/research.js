@@ -301,6 +301,8 @@ window.askbackResearch = (() => {
       else if (act === "mark") this.onMark(control);
       else if (act === "success") this.mark({ what: "success", yes: control.dataset.value === "1" });
       else if (act === "failure") this.mark({ what: "failure", node: control.dataset.node, failure: control.getAttribute("aria-pressed") === "true" ? null : control.dataset.value });
+      else if (act === "done" && Number(control.dataset.unmarked || 0)) this.askUnmarked(true);
+      else if (act === "unmarked-no") this.askUnmarked(false);
       else if (act === "done") this.mark({ what: "done", yes: control.dataset.value === "1" });
       else if (act === "forget-reviewer") write(REVIEWER, "");
       else if (act === "story") this.storyBy(Number(control.dataset.by));

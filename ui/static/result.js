@@ -100,6 +100,7 @@
       showVerdict() {
         const verdict = store.read(this.verdictName());
         if (verdict === null || !this.one("[data-judged]")) return;
+        this.one("[data-unjudged]")?.removeAttribute("hidden");
         for (const button of this.all("[data-act=judge]")) {
           const chosen = button.dataset.success === verdict;
           button.disabled = true;

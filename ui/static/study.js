@@ -148,13 +148,26 @@
         }
         const kept = this.stTurn || tab.read(this.stName());
         if (kept?.number === this.number) this.stTurn = kept;
-        else this.stKeep({ number: this.number, key: random(), shown: now(), filled: null });
+        else {
+          this.stUnsent(kept?.filled);
+          this.stKeep({ number: this.number, key: random(), shown: now(), filled: null });
+        }
         const form = this.one("[data-form=st-answer]");
         if (form) fill(form, this.stTurn.filled);
         this.stAllow(!this.busy);
         this.stToNewest();
         this.stFocus();
         this.stSay();
+      },
+
+      // Another tab has gone on: what was written here for a step that is over is not lost, nor taken for the next.
+      stUnsent(filled) {
+        const words = Object.values(filled || {}).filter((value) => typeof value === "string" && value.trim());
+        if (!words.length) return;
+        const notice = document.createElement("p");
+        notice.className = "ab-notice";
+        notice.textContent = this.root.dataset.unsent.replace("{words}", words.join(" · "));
+        this.one(".st-notices")?.append(notice);
       },
 
       stFocus() {
@@ -202,6 +215,7 @@
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
         const told = await this.insist("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
         this.busy = false;
+        if (told?.accepted) this.stKeep({ filled: null });
         if (!told) {
           this.stAllow(true);
           this.toast(this.texts.failed);

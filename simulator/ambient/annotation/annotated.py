@@ -32,12 +32,15 @@ class Form:
     Attributes:
         worker: a person's pseudonym, or who else sat there.
         seconds: from seeing the example to submitting; None if it is not known.
+        merged: whether its rewrites are those of all linguists together, which a published row does not
+            attribute (spec 3); they stand with the first alone because they have to stand somewhere.
     """
 
     episode_id: str
     worker: str
     annotation: Annotation
     seconds: float | None
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,11 @@ def _form(played: Played) -> Form | None:
         return None
     annotation = read_annotation(turn.payload)
     return Form(
-        episode_id=played.episode.id, worker=played.annotator, annotation=annotation, seconds=turn.seconds
+        episode_id=played.episode.id,
+        worker=played.annotator,
+        annotation=annotation,
+        seconds=turn.seconds,
+        merged=bool(turn.payload.get("merged")),
     )
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from logs import LogReader
 from logs.rows import Judgment
-from simulator.ambient.annotation.annotated import Annotated, annotated
+from simulator.ambient.annotation.annotated import Annotated, Form, annotated
 from simulator.ambient.annotation.linguists import ValidatorMeasures, validator_measures
 from simulator.ambient.annotation.rules import (
     Problem,
@@ -57,7 +57,7 @@ class ShownRewrite:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """What one linguist said, without who that is."""
+    """What one linguist said, without who that is; no rewrites where a row does not attribute them."""
 
     labels: LabelSet
     rewrites: tuple[ShownRewrite, ...]
@@ -72,6 +72,7 @@ class Case:
         key: names it in `consolidate`.
         id: of the example.
         voices: the linguists', the oldest first.
+        merged: rewrites by one or both of them, as published rows have them: whose each is, nobody knows.
         mine: the validator's own newest form, None before there is one.
     """
 
@@ -80,6 +81,7 @@ class Case:
     premise: str
     hypothesis: str
     voices: tuple[Voice, ...]
+    merged: tuple[ShownRewrite, ...] = ()
     mine: Consolidated | None = None
 
 
@@ -287,9 +289,23 @@ def _case(one: Annotated, mine: Consolidated | None) -> Case:
         id=example.id,
         premise=example.premise,
         hypothesis=example.hypothesis,
-        voices=tuple(_voice(example, form.annotation) for form in one.forms),
+        voices=tuple(
+            _voice(example, replace(form.annotation, rewrites=()) if _shared(one, form) else form.annotation)
+            for form in one.forms
+        ),
+        merged=tuple(
+            shown
+            for form in one.forms
+            if _shared(one, form)
+            for shown in _voice(example, form.annotation).rewrites
+        ),
         mine=mine,
     )
+
+
+def _shared(one: Annotated, form: Form) -> bool:
+    """Return True if the rewrites of a form may be somebody else's, too."""
+    return form.merged and len(one.forms) > 1
 
 
 def _voice(example: Example, annotation: Annotation) -> Voice:

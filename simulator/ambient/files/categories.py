@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Category, Label, LabelSet, format_labels
 from simulator.ambient.rows import read_categories, read_labels
+from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, read_lines, write_lines
 
@@ -86,13 +87,17 @@ def is_categories(row: Mapping[str, Any]) -> bool:
     return fields <= row.keys() and isinstance(row.get("disambiguations"), str)
 
 
-def read_categories_file(path: str | Path) -> Read[CategoryRecord]:
+def read_categories_file(path: str | Path, duplicates: Duplicates = "refuse") -> Read[CategoryRecord]:
     """The good rows of a file; the others are faults.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, read_category_row)
+    return told_once(path, read_lines(path, read_category_row), lambda one: (one.id, repr(one)), duplicates)
 
 
 def read_category_row(row: Row) -> CategoryRecord:

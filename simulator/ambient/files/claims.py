@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
 from simulator.ambient.files.shares import share
 from simulator.ambient.records import ClaimRecord, Paraphrase
+from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
 from trees.faults import Fault
@@ -55,22 +56,19 @@ class Joined(NamedTuple):
     unknown: int
 
 
-def read_results(path: str | Path) -> Read[ClaimRecord]:
+def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimRecord]:
     """The claims of a results file; a second row with the same id is a fault.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    seen: set[str] = set()
-
-    def parse(row: Row) -> ClaimRecord:
-        record = _record(row)
-        if record.id in seen:
-            raise row.wrong("example_id", "is that of an earlier row")
-        seen.add(record.id)
-        return record
-
-    return read_lines(path, parse, name="example_id")
+    message = "example_id is that of an earlier row"
+    read = read_lines(path, _record, name="example_id")
+    return told_once(path, read, lambda one: (one.id, ""), duplicates, message=message)
 
 
 def write_results(path: str | Path, records: Iterable[ClaimRecord]) -> None:
@@ -82,8 +80,12 @@ def write_results(path: str | Path, records: Iterable[ClaimRecord]) -> None:
     write_lines(path, (json.dumps(_plain(record), ensure_ascii=False) for record in records))
 
 
-def read_annotations(path: str | Path) -> Read[ClaimAnnotation]:
+def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimAnnotation]:
     """The marks in a CSV file; a second row on the same claim is a fault.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.
@@ -92,21 +94,19 @@ def read_annotations(path: str | Path) -> Read[ClaimAnnotation]:
     rows: list[ClaimAnnotation] = []
     lines: list[int] = []
     faults: list[Fault] = []
-    seen: set[str] = set()
     for line, cells in _cells(path):
         try:
             found = _annotation(cells)
-            if found.claim in seen:
-                raise FieldError("claim is that of an earlier row")
         except FieldError as error:
             faults.append(Fault(str(path), (cells.get("claim") or "")[:40], line, "format", str(error)))
             continue
-        seen.add(found.claim)
         rows.append(found)
         lines.append(line)
     if not rows and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
-    return Read(tuple(rows), tuple(lines), tuple(faults))
+    message = "claim is that of an earlier row"
+    read = Read(tuple(rows), tuple(lines), tuple(faults))
+    return told_once(path, read, lambda one: (one.claim[:40], one.claim), duplicates, message=message)
 
 
 def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:

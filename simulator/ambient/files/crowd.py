@@ -14,6 +14,7 @@ from typing import Any, Final
 from simulator.ambient.labels import LABELS, SIDES, Label
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.rows import published_id
+from simulator.duplicates import Duplicates, told_once
 from simulator.jsonlines import Read, Row, read_lines, write_lines
 
 CANDIDATES: Final = 3
@@ -25,13 +26,17 @@ FIELDS: Final = (
 """Of every row, in this order."""
 
 
-def read_crowd(path: str | Path) -> Read[CrowdRecord]:
+def read_crowd(path: str | Path, duplicates: Duplicates = "refuse") -> Read[CrowdRecord]:
     """The good rows of a file; the others are faults. An id may occur again (spec 5.2).
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, read_crowd_row)
+    return told_once(path, read_lines(path, read_crowd_row), lambda one: (one.id, repr(one)), duplicates)
 
 
 def read_crowd_row(row: Row) -> CrowdRecord:

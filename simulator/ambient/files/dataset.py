@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from simulator.ambient.examples import Example
-from simulator.ambient.files.repeats import first_of_each
 from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.rules import findings
+from simulator.duplicates import told_once
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
 
 
@@ -56,7 +56,7 @@ def read_checked(row: Row) -> Example:
 def once_each(path: str | Path, read: Read[Example]) -> Read[Example]:
     """Rows whose id occurred before become faults."""
     message = "id: the row in line {line} has the same"
-    return first_of_each(path, read, lambda one: (one.id, ""), code="id", message=message)
+    return told_once(path, read, lambda one: (one.id, ""), code="id", message=message)
 
 
 def write_dataset(path: str | Path, examples: Iterable[Example]) -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from simulator.ambient.examples import Example
 from simulator.ambient.labels import SIDES, Side
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, read_lines
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +59,27 @@ def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict
         examples: that they are for; others may be in the file.
 
     Raises:
-        InputError: if the file is faulty, or was made for another sentence of an example.
+        InputError: if no row of the file is good: each is faulty, or made for another sentence of an example.
+            If some are, the others are left out with a warning.
     """
     read = read_distractors(path)
-    if read.faults:
-        raise InputError(str(read.faults[0]))
+    problems = [str(fault) for fault in read.faults]
     known = {example.id: example for example in examples}
+    good: list[DistractorRow] = []
     for row, line in zip(read.rows, read.lines, strict=True):
         example = known.get(row.id)
         if example is not None and row.sentence not in ("", example.sentence(row.side)):
-            raise InputError(
+            problems.append(
                 f"{path}: line {line}: the {row.side} of example {row.id} is another sentence now; "
                 "make the file anew"
             )
-    return {(row.id, row.side): row.distractor for row in read.rows if row.distractor is not None}
+        else:
+            good.append(row)
+    if problems and not good:
+        raise InputError(problems[0])
+    if problems:
+        _log.warning("%d rows of %s left out, the first: %s", len(problems), path, problems[0])
+    return {(row.id, row.side): row.distractor for row in good if row.distractor is not None}
 
 
 def _row(row: Row) -> DistractorRow:

@@ -19,6 +19,7 @@ from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.files.nli import read_logits, read_predictions, read_seed
 from simulator.ambient.files.results import read_continuations, read_generation, read_true_false
 from simulator.ambient.records import SeedRecord
+from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read
 from trees.faults import Fault
@@ -33,12 +34,23 @@ class Kind:
         title: what such files hold, in words.
         is_of: whether an object is a row of such a file.
         read: its rows, with a fault for each that is none.
+        repeats: whether `read` takes what becomes of rows that stand there twice (`simulator.duplicates`).
+            Where not, an example is one example, a training one training.
     """
 
     name: str
     title: str
     is_of: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Path], Read[Any]]
+    read: Callable[..., Read[Any]]
+    repeats: bool = True
+
+    def rows(self, path: Path, duplicates: Duplicates = "refuse") -> Read[Any]:
+        """Read a file of this kind.
+
+        Raises:
+            InputError: if it cannot be read at all.
+        """
+        return self.read(path, duplicates) if self.repeats else self.read(path)
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -75,13 +87,14 @@ def _read_seed_file(path: Path) -> Read[SeedRecord]:
 
 
 CATEGORY_ROWS: Final = Kind("categories", "kinds of ambiguity", is_categories, read_categories_file)
-DATASET: Final = Kind("dataset", "examples", is_dataset, read_dataset)
+DATASET: Final = Kind("dataset", "examples", is_dataset, read_dataset, repeats=False)
+CROWD: Final = Kind("crowd", "crowdworkers' annotations", _has("interpretations", "q1_gold"), read_crowd)
 KINDS: Final[tuple[Kind, ...]] = (
     CATEGORY_ROWS,
     DATASET,
     Kind("linguists", "linguists' annotations", _has("worker_ids", "annotations"), read_linguists),
-    Kind("distractors", "distractors of ambiguous sentences", is_distractors, read_distractors),
-    Kind("crowd", "crowdworkers' annotations", _has("interpretations", "q1_gold"), read_crowd),
+    Kind("distractors", "distractors of sentences", is_distractors, read_distractors, repeats=False),
+    CROWD,
     Kind("generation", "generated disambiguations", _has("generation", "gold_rewrites"), read_generation),
     Kind(
         "true_false",
@@ -97,7 +110,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         read_predictions,
     ),
     Kind("nli_logits", "logits of pairs", _is_logits, read_logits),
-    Kind("nli_seed", "scores of a training", _has("em", "f1", "group_em"), _read_seed_file),
+    Kind("nli_seed", "scores of a training", _has("em", "f1", "group_em"), _read_seed_file, repeats=False),
     Kind("claims", "claims with paraphrases", _has("example_id", "claim", "paraphrases"), read_results),
     Kind("claim_annotations", "marks of claims", _has("claim", "annotation"), read_annotations),
     Kind(
@@ -105,6 +118,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         "cases of EDIT-F1",
         _has("original", "gold", "predicted", "edit_f1"),
         read_edit_cases,
+        repeats=False,
     ),
 )
 """A row is of the first that fits."""

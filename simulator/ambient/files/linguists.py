@@ -15,6 +15,7 @@ from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, parse_labels
 from simulator.ambient.records import LinguistRecord
 from simulator.ambient.rows import published_id
+from simulator.duplicates import Duplicates, told_once
 from simulator.jsonlines import Read, Row, read_lines, write_lines
 
 SEPARATOR: Final = "|"
@@ -22,13 +23,17 @@ SEPARATOR: Final = "|"
 _ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 
 
-def read_linguists(path: str | Path) -> Read[LinguistRecord]:
+def read_linguists(path: str | Path, duplicates: Duplicates = "refuse") -> Read[LinguistRecord]:
     """The good rows of a file; the others are faults. There may be any number of annotations (spec 3).
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, read_linguist_row)
+    return told_once(path, read_lines(path, read_linguist_row), lambda one: (one.id, repr(one)), duplicates)
 
 
 def read_linguist_row(row: Row) -> LinguistRecord:

@@ -25,6 +25,7 @@ from simulator.ambient.labels import LABELS, Label, LabelSet, format_labels, par
 from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Output, Scores, output_of_width
 from simulator.ambient.nli.thresholds import Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
+from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
 
@@ -56,28 +57,28 @@ class PairScores:
     labels: LabelSet | None = None
 
 
-def read_predictions(path: str | Path) -> Read[NliRecord]:
+def read_predictions(path: str | Path, duplicates: Duplicates = "refuse") -> Read[NliRecord]:
     """The predicted label sets in a file; a second row of an example is a fault.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    seen: set[str] = set()
 
     def parse(row: Row) -> NliRecord:
-        record = NliRecord(
+        return NliRecord(
             id=row.key("id"),
             premise=row.text("premise"),
             hypothesis=row.text("hypothesis"),
             gold=row.parsed("labels", _some_labels, row.text("labels")),
             predicted=row.parsed("prediction", parse_labels, row.text("prediction", empty=True)),
         )
-        if record.id in seen:
-            raise row.wrong("id", "is that of an earlier row")
-        seen.add(record.id)
-        return record
 
-    return read_lines(path, parse)
+    message = "id is that of an earlier row"
+    return told_once(path, read_lines(path, parse), lambda one: (one.id, ""), duplicates, message=message)
 
 
 def write_predictions(path: str | Path, records: Iterable[NliRecord]) -> None:
@@ -144,13 +145,16 @@ def write_seed(folder: str | Path, record: SeedRecord) -> Path:
     return path
 
 
-def read_logits(path: str | Path) -> Read[PairScores]:
+def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[PairScores]:
     """What a model gave for pairs; rows that are there twice, or of another kind than the first, are faults.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    seen: set[tuple[str, int]] = set()
     widths: list[int] = []
 
     def parse(row: Row) -> PairScores:
@@ -159,12 +163,12 @@ def read_logits(path: str | Path) -> Read[PairScores]:
         if widths[-1] != widths[0]:
             wanted = " or ".join(CLASSES[output_of_width(widths[0])][:3])
             raise FieldError(f"gives {widths[-1]} numbers where the first row gives {widths[0]} ({wanted}…)")
-        if (one.id, one.pair) in seen:
-            raise row.wrong("pair", f"{one.pair} of this example is in an earlier row")
-        seen.add((one.id, one.pair))
         return one
 
-    return read_lines(path, parse)
+    message = "pair: that of this example is in an earlier row, line {line}"
+    return told_once(
+        path, read_lines(path, parse), lambda one: (one.id, one.pair), duplicates, message=message
+    )
 
 
 def write_logits(path: str | Path, rows: Iterable[PairScores]) -> None:

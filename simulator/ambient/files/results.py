@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.edit_f1 import item_edit_f1
-from simulator.ambient.files.repeats import first_of_each
 from simulator.ambient.files.shares import share
 from simulator.ambient.generation import TOLERANCE, rewrites_of
 from simulator.ambient.labels import SIDES, Label, Side, parse_label
@@ -25,38 +24,51 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import TEMPLATES, expected
+from simulator.duplicates import Duplicates, told_once
 from simulator.jsonlines import Read, Row, read_lines, write_lines
 
 DISTRACTOR: Final = "d"
 _SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
 
 
-def read_generation(path: str | Path) -> Read[GenerationRecord]:
+def read_generation(path: str | Path, duplicates: Duplicates = "refuse") -> Read[GenerationRecord]:
     """The rows of ``generative_evaluation/{model}-n4.jsonl``.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, _generation)
+    return told_once(path, read_lines(path, _generation), lambda one: (one.id, repr(one)), duplicates)
 
 
-def read_true_false(path: str | Path) -> Read[TrueFalseRecord]:
-    """The rows of ``TF_evaluation/{model}.jsonl``; a statement that was told before is a fault.
+def read_true_false(path: str | Path, duplicates: Duplicates = "refuse") -> Read[TrueFalseRecord]:
+    """The rows of ``TF_evaluation/{model}.jsonl``; a statement that was told before is a duplicate.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
     read = read_lines(path, _true_false, name="example_id")
-    return first_of_each(path, read, _statement, code="format", message="told twice: line {line}")
+    return told_once(path, read, _statement, duplicates)
 
 
-def read_continuations(path: str | Path) -> Read[ContinuationRecord]:
+def read_continuations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ContinuationRecord]:
     """The rows of ``continuation_evaluation/{model}/results.jsonl``.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_lines(path, _continuation)
+    return told_once(path, read_lines(path, _continuation), lambda one: (one.id, repr(one)), duplicates)
 
 
 def write_generation(path: str | Path, records: Iterable[GenerationRecord]) -> None:

@@ -107,6 +107,8 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
 def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]:
     """One episode per annotation of a row; rewrites are nobody's in the file and stand with the first.
 
+    They are marked as merged, and shown as by one or both.
+
     Args:
         record: the row.
         id: the item's; rows of one example have different ones.

@@ -40,6 +40,7 @@ from simulator.ambient.reporting.beside import examples_beside
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.rows import BENCHMARK, LANGUAGE, item_row
 from simulator.ambient.score import score_rows
+from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read
 from trees.faults import Fault
@@ -84,7 +85,14 @@ class Imported:
     differences: tuple[str, ...]
 
 
-def import_file(path: Path, log: LogWriter, *, data: str | None = None, name: str | None = None) -> Imported:
+def import_file(
+    path: Path,
+    log: LogWriter,
+    *,
+    data: str | None = None,
+    name: str | None = None,
+    duplicates: Duplicates = "refuse",
+) -> Imported:
     """Write every row of a published file into the log as one run.
 
     Args:
@@ -93,6 +101,7 @@ def import_file(path: Path, log: LogWriter, *, data: str | None = None, name: st
         data: the dataset that the file is of, a name or a path; None for one beside it. Only continuations
             need it: their files do not say which side is ambiguous.
         name: of the run; None for the model's, with a part of the file's digest.
+        duplicates: what becomes of rows that the file holds twice.
 
     Raises:
         InputError: if the file cannot be read, is none that can be imported, or the log holds another run of
@@ -101,7 +110,7 @@ def import_file(path: Path, log: LogWriter, *, data: str | None = None, name: st
     """
     kind = _kind(path)
     task = TASK_OF[kind.name]
-    read: Read[Any] = kind.read(path)
+    read: Read[Any] = kind.rows(path, duplicates)
     made, faults = _EPISODES[kind.name](path, read, data)
     if not made:
         raise InputError(f"{path}: holds no row that could be imported{_first(read.faults + faults)}")

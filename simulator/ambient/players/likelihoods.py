@@ -45,7 +45,35 @@ async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[
 
 
 async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    """The log-probabilities of both words; of a word of several tokens, of its first."""
+    """The log-probabilities of both words in one pass; of a word of several tokens, of its first."""
+    both = await model.score(
+        ScoreRequest(
+            text=prompt,
+            continuations=(TRUE, FALSE),
+            top=0,
+            purpose=f"{ANNOTATOR}.true_false",
+            episode_id=view.episode_id,
+            turn_number=view.number + place,
+        )
+    )
+    if all(one.logprob is not None and one.tokens == 1 for one in both.likelihoods):
+        true, false = (one.logprob for one in both.likelihoods)
+        return _judged(model, true, false, both.seconds)
+    return await _first_tokens(model, view, place, prompt)
+
+
+def _judged(model: ChatModel, true: float | None, false: float | None, seconds: float) -> Reply:
+    return Reply(
+        move={
+            "scores": {"True": true, "False": false},
+            "decoding": {"service": model.name, "scored": True},
+        },
+        seconds=seconds,
+    )
+
+
+async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
+    """The log-probabilities of the first token of either word, where one has several."""
     first = len(prompt) + 1
     found = await asyncio.gather(
         *(
@@ -63,13 +91,7 @@ async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Repl
         )
     )
     true, false = (one.positions[0].logprob for one in found)
-    return Reply(
-        move={
-            "scores": {"True": true, "False": false},
-            "decoding": {"service": model.name, "scored": True},
-        },
-        seconds=max(one.seconds for one in found),
-    )
+    return _judged(model, true, false, max(one.seconds for one in found))
 
 
 async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply:

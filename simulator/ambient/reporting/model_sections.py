@@ -166,6 +166,8 @@ def true_false_section(
         Measure("incomplete", "rewrites without all four", found.incomplete, "count", "rewrites", rewrites),
         Measure("doubled", "statements told again", found.doubled, "count", "statements", found.statements),
     ]
+    known = {place: value.value for place, value in enumerate(found.by_template, start=1) if value}
+    best = [place for place, value in known.items() if value == max(known.values())]
     return Section(
         kind="true_false",
         name=name,
@@ -176,11 +178,13 @@ def true_false_section(
         measures=tuple(one for one in measures if one.key != "mass" or has_mass),
         remarks=(
             f"inconsistent pairs: {paper_pairs} of {pairs}; by the notebook's rule {reference_pairs}",
+            f"best template: {', '.join(map(str, best)) or 'none'}",
             *([] if has_mass else ["the file has no probability mass: a chat model, or people"]),
         ),
         data={
             "inconsistent_pairs": {"paper": paper_pairs, "reference": reference_pairs, "of": pairs},
             "self_contradictions": [may, only],
+            "best_template": best,
         },
     )
 
@@ -192,8 +196,18 @@ def continuation_section(
     file: str = "",
     left_out: int = 0,
     examples: Sequence[Example] = (),
+    every: Sequence[Example] = (),
 ) -> Section:
-    """What is told of one model's estimates; `examples` are those of the paper's baseline, the test split."""
+    """What is told of one model's estimates.
+
+    Args:
+        records: of one model.
+        name: the model's.
+        file: where they are from; empty for a run.
+        left_out: rows that could not be read.
+        examples: those of the paper's baseline, the test split.
+        every: the whole dataset.
+    """
     found = continuation_measures(records, examples)
     printed = figures("continuation", name, len(records))
     chance = paper()["chance"]["ranking"] if printed else None
@@ -215,6 +229,13 @@ def continuation_section(
             of="ambiguous examples",
             paper=chance,
             note=missing,
+        ),
+        Measure(
+            "random_all",
+            "chance by example, over all splits",
+            continuation_measures((), every).random_examples,
+            of="ambiguous examples",
+            note="" if every else missing,
         ),
         Measure("random", "chance by instance", found.random, of="instances"),
         Measure(
@@ -283,7 +304,16 @@ def claims_section(
             paper=printed.get("recall"),
             note=note(printed, "recall"),
         ),
-        Measure("flagged", "claims flagged", found.flagged, "count", "marked claims", found.n),
+        Measure("flagged_of_all", "claims flagged", found.flagged_of_all, "count", "claims", len(records)),
+        Measure(
+            "flagged",
+            "likewise, of those that are marked",
+            found.flagged if found.n else None,
+            "count",
+            "marked claims",
+            found.n,
+            note="" if found.n else "nobody has marked a claim, so nothing can be right or wrong",
+        ),
         Measure(
             "ambiguous", "claims marked as ambiguous", found.ambiguous, "count", "marked claims", found.n
         ),

@@ -8,20 +8,25 @@ from typing import Any, Final
 from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
 from simulator.ambient.crowd import CrowdMeasures, Tie, crowd_measures
 from simulator.ambient.evaluation import evaluation_measures
+from simulator.ambient.examples import Example
+from simulator.ambient.intervals import clustered_interval
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.records import CrowdRecord, LinguistRecord
 from simulator.ambient.reporting.measures import Measure, Section
 from simulator.ambient.reporting.paper import is_published, note, paper
 from simulator.figures import Cell, Column, Table
+from simulator.stats import Interval
 
 _CROWD: Final[Mapping[str, tuple[str, bool, str]]] = {
     # key -> title, whether it is a share, what its n counts
     "kappa_original": ("Fleiss kappa, original pairs", False, "rows"),
     "kappa_disambiguated": ("Fleiss kappa, rewritten pairs", False, "readings"),
+    "kappa_with_distractor": ("likewise, with the distractors", False, "candidates"),
     "alpha_original": ("Krippendorff alpha, original", False, "rows"),
     "alpha_disambiguated": ("Krippendorff alpha, rewritten", False, "readings"),
     "true_plausible": ("readings said to be possible", True, "readings"),
     "distractor_plausible": ("distractors said to be possible", True, "rows"),
+    "distractor_plausible_told_apart": ("  of them, those that are no reading", True, "rows"),
     "accepts_all": ("workers who accept every reading", True, "rows"),
     "agreement": ("rows that agree with the dataset", True, "rows"),
 }
@@ -79,6 +84,8 @@ def crowd_section(
             "workers": {str(size): count for size, count in found.workers.items()},
             "readings": found.readings,
             "three_readings": found.three_readings,
+            "repeated_distractors": found.repeated_distractors,
+            "ties": {"two": found.two_way_ties, "three": found.three_way_ties},
             "without_votes": found.left_out,
             "raters": {"original": found.raters_original, "disambiguated": found.raters_disambiguated},
             "other_raters": {"original": found.other_original, "disambiguated": found.other_disambiguated},
@@ -134,8 +141,9 @@ def linguists_section(
     name: str,
     file: str = "",
     left_out: int = 0,
+    examples: Mapping[str, Example] | None = None,
 ) -> Section:
-    """What is told of linguists' annotations; `finals` are the label sets of the dataset, by id."""
+    """What is told of linguists' annotations; `finals` are the dataset's label sets, `examples` all of it."""
     found = linguist_measures(records, finals)
     two, final = found.two, found.final
     rows = "rows with two"
@@ -157,6 +165,13 @@ def linguists_section(
         Measure("identical", "identical sets", two.identical, of=rows),
         Measure("several", "annotations with several labels", found.ambiguous, of="annotations"),
         *(Measure(key, title, value, of=of, note=lacks) for key, title, value, of in against),
+        Measure(
+            "final_rewrites",
+            "final rewrites that a linguist wrote",
+            kept_rewrites(records, examples or {}),
+            of="rewrites",
+            note=lacks,
+        ),
         Measure("workers", "different annotators", found.workers, "count"),
         Measure("discarded", "examples discarded", found.discarded, "count", "rows", found.rows),
     ]
@@ -180,6 +195,17 @@ def linguists_section(
     )
 
 
+def kept_rewrites(records: Sequence[LinguistRecord], examples: Mapping[str, Example]) -> Interval | None:
+    """How much of the gold is made of what linguists wrote, word for word; rows are resampled."""
+    pairs = [
+        (record.id, one in record.rewrites)
+        for record in records
+        if (example := examples.get(record.id)) is not None
+        for one in example.disambiguations
+    ]
+    return clustered_interval([kept for _, kept in pairs], [id for id, _ in pairs])
+
+
 def workers_table(records: Sequence[LinguistRecord]) -> Table:
     """What an organiser is told of each annotator (spec 3); files do not tell how long anybody took."""
     rows: list[list[Cell]] = [
@@ -197,7 +223,19 @@ def workers_table(records: Sequence[LinguistRecord]) -> Table:
 
 def _crowd_remarks(found: CrowdMeasures, *, whole: bool) -> list[str]:
     workers = ", ".join(f"{size} on {count} rows" for size, count in found.workers.items())
-    said = [f"workers: {workers or 'none'}; {found.three_readings} rows have three readings, no distractor"]
+    ties = (
+        f"votes are tied between two labels on {found.two_way_ties} readings, between all three on "
+        f"{found.three_way_ties}"
+    )
+    said = [
+        ties,
+        f"workers: {workers or 'none'}; {found.three_readings} rows have three readings, no distractor",
+    ]
+    if found.repeated_distractors:
+        said.append(
+            f"{found.repeated_distractors} distractors are the ambiguous sentence itself or a reading that "
+            "is shown: the share is told with them, as the paper does, and without"
+        )
     if found.left_out:
         said.append(f"{found.left_out} rows have no votes or no reading and are counted nowhere")
     other = found.other_original + found.other_disambiguated

@@ -184,7 +184,9 @@ def _true_false(one: Played, settings: Settings, examples: Sequence[Example]) ->
 
 
 def _continuation(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    made = continuation_section(one.records, name=one.name, examples=tested_examples(examples))
+    made = continuation_section(
+        one.records, name=one.name, examples=tested_examples(examples), every=examples
+    )
     return _noted(made, one)
 
 

@@ -35,6 +35,7 @@ from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.reporting.people_sections import crowd_section, evaluation_section, linguists_section
 from simulator.ambient.reporting.votes import table_1
 from simulator.ambient.statistics import category_statistics
+from simulator.duplicates import CODE, Duplicates, left_out
 from simulator.errors import InputError
 from simulator.jsonlines import Read
 from trees.faults import Fault
@@ -55,6 +56,7 @@ class Settings:
         parser: of the headline of generated disambiguations.
         variants: whether EDIT-F1 by other rules is told.
         exclude_aborted: leave out what a failing seat aborted, instead of counting it as unsuccessful.
+        duplicates: what becomes of rows that a file holds twice.
     """
 
     data: str | None = None
@@ -63,6 +65,7 @@ class Settings:
     parser: Parser = "reference"
     variants: bool = False
     exclude_aborted: bool = False
+    duplicates: Duplicates = "refuse"
 
 
 @dataclass(slots=True)
@@ -100,7 +103,7 @@ def score_files(
         InputError: if a dataset is named that does not exist, or votes on an example that has none.
     """
     settings, found = settings or Settings(), Scored()
-    files = read_files(paths, found)
+    files = read_files(paths, found, settings.duplicates)
     found.datasets = list(files.get("dataset", {}))
     if not votes_may_miss:
         _check_votes(settings.votes, files.get("crowd", {}))
@@ -109,8 +112,81 @@ def score_files(
         if kind in files:
             found.sections += make(files[kind], context, found)
     _score_nli(files, context, found)
-    found.sections = named_apart(found.sections)
+    known = {one.id: one for one in context.examples}
+    found.sections = [
+        _with_ids(_with_duplicates(one, files), files, known) for one in named_apart(found.sections)
+    ]
     return found
+
+
+# Kinds of files with a row per item, or several; the items of one file can be compared with another's.
+_ITEMS: Final = ("crowd", "generation", "true_false", "continuation", "nli_predictions", "linguists")
+_ROW_PER_ID: Final = ("crowd", "generation", "nli_predictions", "linguists")
+
+
+def _with_ids(section: Section, files: Files, known: Mapping[str, Example]) -> Section:
+    """The section, with ids that come again, those of no example, and whether other files have the same."""
+    reads = {kind: files.get(kind, {}) for kind in _ITEMS}
+    mine = [(kind, Path(file)) for kind in _ITEMS for file in section.files if Path(file) in reads[kind]]
+    if len(mine) != 1:
+        return section
+    kind, file = mine[0]
+    rows = reads[kind][file].rows
+    ids = Counter(one.id for one in rows)
+    data: dict[str, Any] = {}
+    if kind in _ROW_PER_ID:
+        data["duplicate_ids"] = sum(count > 1 for count in ids.values())
+    if known:
+        data["foreign_ids"] = len({one.id for one in rows if _is_foreign(one, known)})
+    others = {
+        str(other): set(map(item_key, read.rows)) for other, read in reads[kind].items() if other != file
+    }
+    items = set(map(item_key, rows))
+    data["same_items"] = {other: theirs == items for other, theirs in others.items()}
+    said = [
+        *([f"{data['duplicate_ids']} ids come in several rows"] if data.get("duplicate_ids") else []),
+        *(
+            [f"{data['foreign_ids']} ids are of no example of the dataset, or of one with another text"]
+            if data.get("foreign_ids")
+            else []
+        ),
+        *(f"not the items of {other}" for other, same in data["same_items"].items() if not same),
+    ]
+    return replace(section, remarks=(*section.remarks, *said), data={**section.data, **data})
+
+
+def item_key(row: Any) -> tuple[object, ...]:
+    """What a row of a results file is about, whoever answered."""
+    names = ("id", "side", "disambiguation", "template")
+    return tuple(getattr(row, name, None) for name in names)
+
+
+def _is_foreign(row: Any, known: Mapping[str, Example]) -> bool:
+    example = known.get(row.id)
+    if example is None:
+        return True
+    told = (getattr(row, "premise", example.premise), getattr(row, "hypothesis", example.hypothesis))
+    return told != (example.premise, example.hypothesis)
+
+
+def _with_duplicates(section: Section, files: Files) -> Section:
+    """The section, with how many rows of its files stand there twice."""
+    faults = [
+        fault
+        for reads in files.values()
+        for file, read in reads.items()
+        if str(file) in section.files
+        for fault in read.faults
+        if fault.code == CODE
+    ]
+    if not faults:
+        return section
+    kept = sum(fault.severity == "warning" for fault in faults)
+    said = f"{len(faults)} rows tell what an earlier one told: " + (
+        "counted again" if kept else "left out (--duplicates keep counts them)"
+    )
+    data = {**section.data, "duplicates": {"rows": len(faults), "counted": kept}}
+    return replace(section, remarks=(*section.remarks, said), data=data)
 
 
 def _check_votes(wanted: Iterable[str], reads: Mapping[Path, Read[Any]]) -> None:
@@ -119,13 +195,13 @@ def _check_votes(wanted: Iterable[str], reads: Mapping[Path, Read[Any]]) -> None
         raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
 
 
-def read_files(paths: Iterable[Path], found: Scored) -> Files:
+def read_files(paths: Iterable[Path], found: Scored, duplicates: Duplicates = "refuse") -> Files:
     """The files of AmbiEnt among paths and in folders, read; what is wrong with them goes to `found`."""
     files: Files = {}
     for path in dict.fromkeys(paths):
         for file, kind in _kinds(path, found):
             try:
-                read = kind.read(file)
+                read = kind.rows(file, duplicates)
             except InputError as error:
                 found.unreadable.append(str(error))
                 continue
@@ -214,7 +290,7 @@ def _dataset(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
 
 def _categories(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     return [
-        categories_section(read.rows, context.examples, str(file), len(read.faults))
+        categories_section(read.rows, context.examples, str(file), left_out(read.faults))
         for file, read in reads.items()
     ]
 
@@ -222,7 +298,12 @@ def _categories(reads: _Reads, context: _Context, found: Scored) -> list[Section
 def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     return [
         linguists_section(
-            read.rows, context.finals, name=file.stem, file=str(file), left_out=len(read.faults)
+            read.rows,
+            context.finals,
+            name=file.stem,
+            file=str(file),
+            left_out=left_out(read.faults),
+            examples=context.by_id,
         )
         for file, read in reads.items()
     ]
@@ -234,7 +315,7 @@ def _crowd(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     for file, read in reads.items():
         judged = [one for one in read.rows if one.origin]
         voted = [one for one in read.rows if not one.origin]
-        tie, bad = context.settings.tie, len(read.faults)
+        tie, bad = context.settings.tie, left_out(read.faults)
         if voted or not judged:
             tables = _votes(voted, wanted, context)
             made.append(
@@ -262,7 +343,7 @@ def _generation(reads: _Reads, context: _Context, found: Scored) -> list[Section
             read.rows,
             name=model_of(file),
             file=str(file),
-            left_out=len(read.faults),
+            left_out=left_out(read.faults),
             parser=context.settings.parser,
             examples=context.examples,
             variants=context.settings.variants,
@@ -273,7 +354,7 @@ def _generation(reads: _Reads, context: _Context, found: Scored) -> list[Section
 
 def _true_false(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     return [
-        true_false_section(read.rows, name=model_of(file), file=str(file), left_out=len(read.faults))
+        true_false_section(read.rows, name=model_of(file), file=str(file), left_out=left_out(read.faults))
         for file, read in reads.items()
     ]
 
@@ -284,8 +365,9 @@ def _continuation(reads: _Reads, context: _Context, found: Scored) -> list[Secti
             read.rows,
             name=model_of(file),
             file=str(file),
-            left_out=len(read.faults),
+            left_out=left_out(read.faults),
             examples=context.test,
+            every=context.examples,
         )
         for file, read in reads.items()
     ]
@@ -303,9 +385,9 @@ def _claims(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
         else:
             said.append("no file of marks (claim, annotation): nothing to compare with")
         files = [str(file), *map(str, marks)]
-        left_out = len(read.faults) + sum(len(one.faults) for one in marks.values())
+        bad = left_out(read.faults) + sum(left_out(one.faults) for one in marks.values())
         name = file.resolve().parent.name if file.stem == "results" else file.stem
-        made.append(claims_section(joined.records, name=name, files=files, left_out=left_out, remarks=said))
+        made.append(claims_section(joined.records, name=name, files=files, left_out=bad, remarks=said))
     return made
 
 
@@ -336,8 +418,8 @@ def _score_nli(files: Files, context: _Context, found: Scored) -> None:
     told = set(map(str, found.faults))
     found.faults += [problem for problem in results.problems if problem not in told]
     if results.models:
-        left_out = sum(len(read.faults) for kind in NLI_KINDS for read in files.get(kind, {}).values())
-        found.sections.append(nli_section(results, [str(file) for file in held], left_out))
+        bad = sum(left_out(read.faults) for kind in NLI_KINDS for read in files.get(kind, {}).values())
+        found.sections.append(nli_section(results, [str(file) for file in held], bad))
 
 
 def named_apart(sections: Sequence[Section]) -> list[Section]:

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from personas.templates import render
 from simulator.clarq.graph import SEEKER, SeekerKnows
 from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.prompts import dialogue_text
+from simulator.clarq.prompts import PERSONAS, Personas, dialogue_text, persona
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
@@ -24,19 +24,28 @@ class ModelSeeker:
     kind: Kind = "model"
 
     def __init__(
-        self, model: ChatModel, mode: Mode = "completion", *, temperature: float = 0.0, seed: int = SEED
+        self,
+        model: ChatModel,
+        mode: Mode = "completion",
+        *,
+        personas: Personas = "default",
+        temperature: float = 0.0,
+        seed: int = SEED,
     ) -> None:
+        if personas not in PERSONAS:
+            raise InputError(f"Personas are {' or '.join(PERSONAS)}, not {personas!r}.")
         if mode not in MODES:
             raise InputError(f"A seeker's mode is one of {', '.join(MODES)}, not {mode!r}.")
         self._model = model
         self._mode = mode
+        self._personas: Personas = personas
         self._temperature = temperature
         self._seed = seed
         self.name = model.name
 
     async def reply(self, view: View) -> Reply:
         """Ask the model for the next line."""
-        messages, version = messages_for(view, self._mode)
+        messages, version = messages_for(view, self._mode, self._personas)
         request = Request(
             messages=messages,
             temperature=self._temperature,
@@ -51,15 +60,19 @@ class ModelSeeker:
         return Reply(text=own_words(completion.text))
 
 
-def messages_for(view: View, mode: Mode) -> tuple[tuple[Message, ...], str]:
+def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tuple[tuple[Message, ...], str]:
     """The prompt for `view` in `mode`, and the version of its template (empty in chat mode: it has none)."""
     knows: SeekerKnows = view.task
     if mode == "completion":
         dialogue = dialogue_text(view.lines, knows.language, "seeker")
         variables = {"background": knows.prompt, "dialogue": dialogue}
-        prompt = render("clarq/seeker_completion", knows.language, variables)
+        prompt = render(persona("seeker_completion", personas), knows.language, variables)
         return (Message("user", prompt.text),), prompt.version
-    spoken = (Message("assistant" if line.seat == SEEKER else "user", line.text) for line in view.lines)
+    named = "Jax: " if personas == "paper" else ""
+    spoken = (
+        Message("assistant", line.text) if line.seat == SEEKER else Message("user", f"{named}{line.text}")
+        for line in view.lines
+    )
     return (Message("system", knows.prompt), *spoken), ""
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from logs.rows import Judgment, Turn
 from simulator.agreement import cluster_kappa
 from simulator.clarq.graph import PROVIDER
 from simulator.clarq.reporting.scored import Scored
-from simulator.clarq.review import REVIEW_SUCCESS, Failure, ProviderMark, Review, read_reviews
-from simulator.clarq.score import SUCCESS
-from simulator.stats import Interval, cluster_bootstrap, wilson
+from simulator.clarq.review import Failure, ProviderMark, Review, read_reviews
+from simulator.clarq.score import REVIEW_SUCCESS, SUCCESS, judge_decides, judge_verdicts, reviewer_verdicts
+from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
 Reviews = Mapping[tuple[str, str], Review]
@@ -83,12 +84,13 @@ class Agreement:
     Attributes:
         question: ``provider_error``, ``hallucination``, ``seeker_failure``, ``success`` or ``automatic``.
         observed: share of equal answers; dialogues are resampled whole for the interval.
-        kappa: Cohen's; 1 where both always give the same one answer.
+        kappa: Cohen's; 1 where both always give the same one answer; None of a single answer, which says
+            nothing of chance.
     """
 
     question: str
     observed: Interval
-    kappa: Interval
+    kappa: Interval | None
     disagreements: tuple[Disagreement, ...]
 
 
@@ -156,9 +158,10 @@ def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: s
 def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Agreement | None:
     """The automatic success against what people said of the same dialogues (paper VI-C).
 
-    People are reviewers and those who played the provider; None if nobody has said anything.
+    The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
+    reviewers and those who played the provider; None if nobody has said anything.
     """
-    by_id = {one.episode.id: one.scores for one in scored}
+    by_id = {one.episode.id: one.automatic for one in scored}
     verdicts: dict[tuple[str, str], bool] = {}
     for row in judgments:
         if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in by_id:
@@ -170,6 +173,55 @@ def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -
         for (episode, _), said in verdicts.items()
     ]
     return _agreement("automatic", answers) if answers else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairOfJudges:
+    """How far two of those who judged dialogues say the same of their success.
+
+    Attributes:
+        first: a reviewer or a judge.
+        second: another one.
+        n: dialogues that both have decided.
+        equal: of how many they say the same.
+        kappa: Cohen's; None for a single dialogue.
+    """
+
+    first: str
+    second: str
+    n: int
+    equal: int
+    kappa: float | None
+
+
+def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> tuple[PairOfJudges, ...]:
+    """Every two reviewers and judges who decided on the success of the same dialogues, side by side."""
+    rows: dict[str, list[Judgment]] = {}
+    for row in judgments:
+        rows.setdefault(row.episode_id or "", []).append(row)
+    votes: dict[str, dict[str, bool]] = {}
+    for one in scored:
+        of_it = rows.get(one.episode.id, ())
+        absent = one.absent
+        said = {name: judge_decides(nodes, absent) for name, nodes in judge_verdicts(of_it).items()}
+        for name, vote in {**said, **reviewer_verdicts(of_it)}.items():
+            if vote is not None:
+                votes.setdefault(name, {})[one.episode.id] = vote
+    pairs = []
+    for first, second in combinations(votes, 2):
+        both = [(vote, votes[second][id]) for id, vote in votes[first].items() if id in votes[second]]
+        if both:
+            ones, twos = [one for one, _ in both], [two for _, two in both]
+            pairs.append(
+                PairOfJudges(
+                    first=first,
+                    second=second,
+                    n=len(both),
+                    equal=sum(one == two for one, two in both),
+                    kappa=cohen_kappa(ones, twos) if len(both) > 1 else None,
+                )
+            )
+    return tuple(pairs)
 
 
 def _finished(reviews: Reviews, turns: Turns) -> dict[tuple[str, str], Review]:
@@ -200,4 +252,9 @@ def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:
         [answer.episode_id for answer in answers],
     )
     differing = tuple(answer for answer in answers if answer.first != answer.second)
-    return Agreement(question=question, observed=observed, kappa=kappa, disagreements=differing)
+    return Agreement(
+        question=question,
+        observed=observed,
+        kappa=kappa if len(answers) > 1 else None,
+        disagreements=differing,
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logs import LogReader
+from simulator.clarq.reporting.agreement import PairOfJudges, judge_agreement
 from simulator.clarq.reporting.scored import Scored, score_run
 from simulator.clarq.reporting.tables import Row, rows
 from simulator.clarq.score import success_by_responses
@@ -28,6 +30,8 @@ class Report:
         failures: why episodes failed -> how many did, the most frequent first.
         aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
         exclude_aborted: whether these are left out instead.
+        decided_by: whose verdict S is (``rule``, ``judges``, ``people``) -> of how many dialogues.
+        judges: how far every two reviewers and judges agree on success.
     """
 
     run_id: str
@@ -39,6 +43,8 @@ class Report:
     failures: Mapping[str, int] = field(default_factory=dict)
     aborted: Mapping[str, int] = field(default_factory=dict)
     exclude_aborted: bool = False
+    decided_by: Mapping[str, int] = field(default_factory=dict)
+    judges: tuple[PairOfJudges, ...] = ()
 
 
 def report(
@@ -62,6 +68,8 @@ def report(
         failures=failures,
         aborted=seat_failures(reader, [run_id]),
         exclude_aborted=exclude_aborted,
+        decided_by=dict(Counter(one.scores.decided_by for one in scored)),
+        judges=judge_agreement(scored, reader.judgments(run_id=run_id)),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from logs import LogReader
 from logs.rows import Episode, Judgment
 from simulator.clarq.data import task_from_json
-from simulator.clarq.score import JUDGE, DialogueScores, score_episode
+from simulator.clarq.score import REVIEW_SUCCESS, DialogueScores, score_episode
 from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
 from trees import Task
 
@@ -23,12 +23,19 @@ class Scored:
     Attributes:
         status: ``completed`` or ``truncated``; ``aborted`` where a seat failed.
         scores: of an aborted one: those of its turns, without success.
+        automatic: what rule and judges say, without the reviewers.
     """
 
     episode: Episode
     task: Task
     status: str
     scores: DialogueScores
+    automatic: DialogueScores
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Nodes whose text was never given."""
+        return (*self.automatic.judged, *self.automatic.missing)
 
     @property
     def ended(self) -> bool:
@@ -47,7 +54,7 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     People who have withdrawn do not count: without their words their episodes would be failures.
     """
     judgments: dict[str, list[Judgment]] = {}
-    for judgment in reader.judgments(run_id=run_id, kind=JUDGE):
+    for judgment in reader.judgments(run_id=run_id):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
     tasks = {item.hash: task_from_json(item.data) for item in reader.items(run_id)}
     gone = reader.erased_participants()
@@ -57,10 +64,17 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
 
 
 def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> Scored:
-    scores = score_episode(task, played.turns, judgments)
+    automatic = score_episode(task, played.turns, [row for row in judgments if row.kind != REVIEW_SUCCESS])
+    scores = score_episode(task, played.turns, judgments) if judgments else automatic
     if played.ending.status not in ENDED:
-        scores = replace(scores, success=False, needs_judge=False, reached=None)
-    return Scored(episode=played.episode, task=task, status=played.ending.status, scores=scores)
+        scores = automatic = replace(automatic, success=False, needs_judge=False, reached=None)
+    return Scored(
+        episode=played.episode,
+        task=task,
+        status=played.ending.status,
+        scores=scores,
+        automatic=automatic,
+    )
 
 
 def _place(one: Scored) -> tuple[str, int, str, int]:

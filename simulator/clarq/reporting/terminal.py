@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from logs import ModelUsage
 from simulator.clarq.reporting.report import Report
@@ -17,6 +18,7 @@ from simulator.clarq.results import ResultsFile
 from simulator.runner.telling import print_endings, print_usage, say, tell_problems
 from simulator.stats import Interval
 
+_DECIDED = {"rule": "the rule", "judges": "judges", "people": "reviewers"}
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -44,6 +46,13 @@ def print_report(console: Console, report: Report, usage: Sequence[ModelUsage]) 
             f"[yellow]{open_ones} dialogues need a judge[/yellow] (counted as not successful): "
             "askback score RUN --judge MODEL, or a reviewer in the app."
         )
+    if report.decided_by.keys() - {"rule"}:
+        shares = ", ".join(f"{count} by {_DECIDED[who]}" for who, count in sorted(report.decided_by.items()))
+        console.print(f"S is decided in {shares}; people stand above judges, and most of each count.")
+    for pair in report.judges:
+        kappa = "" if pair.kappa is None else f", κ {pair.kappa:.3f}"
+        said = f"{pair.first} and {pair.second} say the same of {pair.equal} of {pair.n} dialogues{kappa}"
+        console.print(Text(said), highlight=False)
     print_usage(console, usage)
 
 
@@ -69,14 +78,14 @@ def report_json(report: Report) -> dict[str, Any]:
 def _table(title: str, rows: Sequence[Row], digits: tuple[int, int, int]) -> Table:
     table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
     table.add_column("", no_wrap=True, overflow="ellipsis")
-    for heading in ("n", "S", "D", "L", "to judge", "aborted"):
+    broken = any(row.aborted for row in rows)
+    for heading in ("n", "S", "D", "L", "to judge", *(["aborted"] if broken else [])):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         intervals = zip((row.success, row.aqd, row.aql), digits, strict=True)
         cells = (_cell(interval, places) for interval, places in intervals)
-        table.add_row(
-            row.label, str(row.success.n), *cells, str(row.needs_judge or ""), str(row.aborted or "")
-        )
+        counts = (row.needs_judge, *([row.aborted] if broken else []))
+        table.add_row(row.label, str(row.success.n), *cells, *(str(count or "") for count in counts))
     return table
 
 

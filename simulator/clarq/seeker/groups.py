@@ -20,6 +20,7 @@ _MEASURE = re.compile(
 _SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
 _NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
 _WORD = re.compile(r"[a-z][\w'’-]*")
+_NUMBERING = re.compile(r"(?:\s+(?:no\.?\s*)?\d+)+$|\s+[A-Z\d]$", re.IGNORECASE)
 _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
 
 
@@ -211,7 +212,7 @@ def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) ->
 
 def _heads(name: str, section: str) -> list[str]:
     """The words that say what an entry is: the last one before “of” and the like, and the last of all."""
-    pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(name)]
+    pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(_NUMBERING.sub("", name))]
     found = [piece[-1].removesuffix("'s") for piece in pieces if piece]
     if section == "skills":
         found = [word for piece in pieces for word in piece]

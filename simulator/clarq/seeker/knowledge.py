@@ -61,6 +61,12 @@ class Knowledge:
         return tuple(found for entry in self.entries("scenes") if (found := self.terms(entry.name)))
 
     @cached_property
+    def entry_terms(self) -> Terms:
+        """All terms of the items' and scenes' names."""
+        entries = (*self.entries("items"), *self.entries("scenes"))
+        return frozenset(term for entry in entries for term in self.terms(entry.name))
+
+    @cached_property
     def rich(self) -> bool:
         """Whether the seeker has money, so that what it lacks can be bought."""
         return any(self.is_money(entry) for entry in self.background.items)

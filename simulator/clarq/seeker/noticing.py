@@ -8,14 +8,28 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
-from simulator.clarq.seeker.groups import SECTIONS, Group
+from simulator.clarq.seeker.groups import Group
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Knowledge, Terms, knowledge_of
 from simulator.clarq.seeker.reading import Segment
+from simulator.clarq.seeker.requiring import Requirement, read_requirement
 from trees import Background, Language
 
-Kind = Literal["start", "choice", "where", "obstacle", "which", "how", "spare"]
+Kind = Literal[
+    "start", "choice", "where", "obstacle", "about", "which", "alternatives", "passed", "how", "step"
+]
+_ARTICLE = re.compile(r"^(?:an?|the|some) ", re.IGNORECASE)
 _PURPOSE = re.compile(r"\bfor\b.*")  # a place named there is not where to look
-ORDER: Final[tuple[Kind, ...]] = ("start", "choice", "where", "obstacle", "which", "how", "spare")
+ORDER: Final[tuple[Kind, ...]] = (
+    "start",
+    "choice",
+    "where",
+    "obstacle",
+    "about",
+    "which",
+    "alternatives",
+    "how",
+    "step",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +39,13 @@ class Topic:
     Attributes:
         kind: ``start`` how the task is done at all; ``choice`` which of several alike entries is meant;
             ``where`` to find what the background has not; ``obstacle`` how to get past what an entry's
-            parenthesis says; ``which`` thing, person, place, … a vague noun stands for; ``how`` to do a
-            step; ``spare`` what things are for that nobody has spoken of.
+            parenthesis says; ``about`` a thing named in one breath with others that have been spoken of;
+            ``which`` thing, person, place, … a vague noun stands for; ``alternatives`` which of several
+            alike entries that no line has spoken of; ``passed`` which of alike entries a line meant that
+            answered something else; ``how`` to do a step; ``step`` whether there is more to a step.
         about: the thing in question, as it is said.
         options: the entries of the background among which it must be.
-        sort: of ``which``, what the noun stands for; of ``spare``, whether the things are alike.
+        sort: of ``which``, what the noun stands for.
         section: where the options stand; of ``where``, ``person`` or ``thing``.
         line: the provider's line that it arises from, counted without the greeting.
         step: what is to be done with it, if that has been said.
@@ -48,9 +64,11 @@ class Topic:
     why: str = ""
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """What every wording of its question contains; a line that does has asked it."""
-        return self.options if self.kind in {"choice", "spare"} and self.options else (self.about,)
+    def slot(self) -> tuple[str, ...]:
+        """What is to be known: topics with the same slot ask for the same thing."""
+        if self.kind in {"choice", "alternatives", "passed"} and self.options:
+            return self.options
+        return (self.kind, self.about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +121,12 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
         if not (things and group is places):
             topics.append(_choice(group, word, segment, spot))
     topics.extend(_vague(segment, spot))
-    if not topics and _wants_a_how(segment, spot):
-        topics.append(Topic(kind="how", about=segment.step, line=spot.line, why="a step without a how"))
+    if not topics and segment.step:
+        own = spot.knowledge.terms(segment.step)
+        if _wants_a_how(segment, spot):
+            topics.append(Topic(kind="how", about=segment.step, line=spot.line, why="a step without a how"))
+        elif len(own) > 1 and spot.opening and not own & spot.knowledge.entry_terms:
+            topics.append(Topic(kind="step", about=segment.step, line=spot.line, why="a step not spoken of"))
     return topics
 
 
@@ -154,11 +176,12 @@ def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
 def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
     """What a segment wants or names that the background has not and no line has spoken of."""
     knowledge = spot.knowledge
-    if knowledge.names_place(_PURPOSE.sub("", segment.text)):
-        return
     used = segment.used if knowledge.rich else ()
     offered = () if spot.opening else segment.offered
-    for thing in dict.fromkeys((*segment.names, *segment.wanted, *used, *offered)):
+    found = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
+    if knowledge.names_place(_PURPOSE.sub("", segment.text)):
+        found = dict.fromkeys(segment.keepers)  # the place may be what their key is for
+    for thing in found:
         own = knowledge.terms(thing)
         known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
         if own and not own <= spot.heard and not known:
@@ -170,7 +193,8 @@ def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
     for sort, noun in segment.vague:
         if not spot.opening and sort not in {"thing", "value", "person"}:
             continue
-        if knowledge.terms(noun) <= spot.heard:
+        own = knowledge.terms(noun)
+        if own and own <= spot.heard:
             continue
         if not any(group.mention(noun, knowledge.language) for group in knowledge.groups):
             yield Topic(
@@ -196,6 +220,22 @@ def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
     own = knowledge.terms(segment.step)
     news = len(own - spot.heard - knowledge.vocabulary)
     return segment.achieves and not segment.explained and news * 2 >= max(len(own), 2)
+
+
+def left_over(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
+    """Things that the opening names in one breath with others of which a later line has spoken."""
+    if len(told) < 2:
+        return
+    line, opening = told[0]
+    later = frozenset[str]().union(*(knowledge.terms(text) for _, text in told[1:]))
+    for row in dict.fromkeys(row for segment in knowledge.read(opening) for row in segment.rows):
+        owns = {thing: knowledge.terms(thing) for thing in row}
+        done = [thing for thing, own in owns.items() if own <= later]
+        spoken = later.difference(*(owns[thing] for thing in done))
+        for thing, own in owns.items():
+            if done and own and thing not in done and own.isdisjoint(spoken):
+                about = f"the {_ARTICLE.sub('', thing)}"
+                yield Topic(kind="about", about=about, line=line, why=f"only {', '.join(done)} spoken of")
 
 
 @lru_cache(maxsize=1024)
@@ -225,50 +265,44 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
 def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
     """What a skill takes that the seeker has not, once somebody has spoken of doing it."""
     spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
-    for name, thing in _lacking(knowledge):
+    for name, requirement in _lacking(knowledge):
         if knowledge.terms(name) & spoken:
-            why = f"needed to {name}"
-            yield Topic(kind="where", about=thing, section="thing", line=told[0][0], why=why)
+            yield _requirement(requirement, name, told[0][0])
+
+
+def _requirement(requirement: Requirement, skill: str, line: int) -> Topic:
+    """The topic of what `skill` takes: a thing must come from somewhere, an activity be done somehow."""
+    why = f"needed to {skill}"
+    if requirement.sort == "activity":
+        return Topic(kind="how", about=requirement.what, line=line, why=why)
+    if requirement.sort == "knowledge":
+        return Topic(kind="which", about=requirement.what, sort="known", line=line, why=why)
+    return Topic(kind="where", about=requirement.what, section="thing", line=line, why=why)
 
 
 @lru_cache(maxsize=1024)
-def _lacking(knowledge: Knowledge) -> tuple[tuple[str, str], ...]:
+def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
     """Names of skills with what they take and the seeker has not."""
     found = []
     for entry in knowledge.entries("skills"):
         match = knowledge.pattern("requires").search(entry.note)
         thing = (match.group("what") or match.group("that") or "") if match else ""
-        own = knowledge.terms(thing)
-        if own and not knowledge.has(own):
-            found.append((entry.name, thing))
+        requirement = read_requirement(thing.strip(), knowledge.language)
+        own = knowledge.terms(requirement.what)
+        if own and not knowledge.has(own) and not knowledge.names_place(requirement.what):
+            found.append((entry.name, requirement))
     return tuple(found)
 
 
-def spare(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """What the seeker has and nobody has spoken of: alike things first, then the others of each section."""
-    grouped: set[str] = set()
+def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
+    """Groups of alike entries, of which a background mostly wants one; only such as can be read out."""
     for group in knowledge.groups:
         if options := _readable(group):
-            grouped.update(options)
-            if group.section != "scenes":
-                yield Topic(
-                    kind="spare",
-                    about=group.label,
-                    options=options,
-                    sort="alike",
-                    section=group.section,
-                    group=group,
-                    why=f"nobody has said which {group.label}",
-                )
-    spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
-    for section in SECTIONS:
-        left = tuple(
-            entry.name
-            for entry in knowledge.entries(section)
-            if entry.name not in grouped
-            and not knowledge.is_money(entry.text)
-            and knowledge.terms(entry.name).isdisjoint(spoken)
-        )
-        if 0 < len(left) <= MOST_OPTIONS:
-            why = f"nobody has spoken of these {section}"
-            yield Topic(kind="spare", about=section, options=left, sort="left", section=section, why=why)
+            yield Topic(
+                kind="alternatives",
+                about=group.label,
+                options=options,
+                section=group.section,
+                group=group,
+                why=f"nobody has said which {group.label}",
+            )

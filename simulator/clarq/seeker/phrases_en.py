@@ -13,11 +13,13 @@ _CONSUME = word_set("en", "consume")
 _DONE_WITH = word_set("en", "done_with")
 _DETERMINERS = word_set("en", "determiners")
 _ADVERBS = word_set("en", "adverbs")
+_ADJECTIVES = word_set("en", "adjectives")
 _ENDS = word_set("en", "ends")
 _FITTING = word_set("en", "fitting")
 _NOWHERE = word_set("en", "nowhere")
 _TITLES = word_set("en", "people")
 _PRONOUNS = word_set("en", "pronouns")
+_ARTICLES = word_set("en", "articles")
 _PARTICLES = word_set("en", "particles")
 _OBJECT_PRONOUNS = word_set("en", "objects")
 _SUBORDINATORS = word_set("en", "subordinators")
@@ -115,7 +117,7 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
             determiner = lowered
             continue
         if lowered == "of" and current and (current[-1].lower() in _QUANTITY or current[-1][0].isdigit()):
-            current = []
+            determiner, current = "", []
             continue
         if token[0].isalnum() and lowered not in _ENDS and lowered not in _PRONOUNS and lowered != "of":
             current.append(token)
@@ -151,16 +153,52 @@ def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
 
 def _noun(phrase: Phrase) -> str:
     words = list(phrase.words)
-    while words and (words[0].lower() in _FITTING | _ADVERBS or words[0][0].isdigit()):
+    while words and (
+        words[0].lower() in _FITTING | _ADVERBS or (not words[0].isalpha() and "-" not in words[0])
+    ):
         words = words[1:]
     if len(words) > 1 and words[0].lower() in _QUANTITY and words[0].lower().endswith("s"):
         words = words[1:]
+    while words and _UNIT.fullmatch(words[0]):
+        words = words[1:]
+    while words and words[-1].lower() in _AFTER:
+        words = words[:-1]
+    if any(word.lower().endswith(("ly", "'ve")) or word in _DOING for word in words):
+        return ""
     head = words[-1].lower() if words else ""
     nothing = not head or head in _NOT_THINGS or head.endswith(("ly", "ing", "ed"))
     if nothing or len(words) > 5:
         return ""
     article = phrase.determiner if phrase.determiner in {"", "a", "an", "some"} else "the"
+    if article in {"a", "an"}:
+        article = "an" if words[0][0] in "aeiouAEIOU" else "a"
     return f"{article} {' '.join(words)}".strip()
+
+
+_UNIT = re.compile(r"[A-Z]{1,3}|[kMG]?Hz|[kM]?Ah|[kK]?[VW]")
+_AFTER = word_set("en", "after_nouns")
+_DOING = frozenset({"crush", "make"})  # in no thing's name
+
+
+def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Things named in one breath: “the goblin and the chimera”, “an oscillator, inductor, and transistor”."""
+    found: list[tuple[str, ...]] = []
+    for position, token in enumerate(tokens):
+        before = tokens[position - 1].lower() if position else ""
+        if token.lower() not in _ARTICLES | {"your", "both"} and before and before not in _VERBS:
+            continue
+        phrases = _row(tokens[position:])
+        nouns = tuple(noun for phrase in phrases if _names_a_thing(phrase) and (noun := _noun(phrase)))
+        if 1 < len(nouns) == len(phrases) and not any(set(nouns) <= set(row) for row in found):
+            found.append(nouns)
+    return tuple(found)
+
+
+def _names_a_thing(phrase: Phrase) -> bool:
+    """Whether a phrase in a row is no clause of its own (“jump”, “the bell rings”)."""
+    first, last = phrase.words[0].lower(), phrase.head
+    acts = last in _VERBS or last.removesuffix("s") in _VERBS
+    return not (first in _VERBS - _ADJECTIVES or (len(phrase.words) > 1 and acts))
 
 
 _BOUGHT = re.compile(r"\b(?:store|shop)-bought\s+")
@@ -237,7 +275,7 @@ def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
         return None
     if first in {"only", "best", verb} or any(word[0].isdigit() for word in plain):
         return None
-    if any(word.lower() in _VERBS for word in plain[:-1]):
+    if any(word.lower() in _VERBS - _ADJECTIVES for word in plain[:-1]):
         return None
     sort = _VAGUE.get(phrase.head)
     if sort is None:
@@ -268,8 +306,32 @@ def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+_HOLDS = r"(?:always |still )?(?:wears|carries|keeps|holds|owns|lends|guards|has|have)"
+_KEEPER = re.compile(
+    rf"^(the (?:[a-z'’-]+ ){{0,2}}?[a-z-]+) (?:{_HOLDS}) (?:the|a|an|one|it|them)\b", re.IGNORECASE
+)
+
+
+def holds(name: str, text: str) -> bool:
+    """Whether `text` says of `name` that they hold something."""
+    return bool(re.search(rf"\b{re.escape(name)}(?:,[^,]*,)? {_HOLDS}\b", text))
+
+
+def keepers_of(text: str) -> tuple[str, ...]:
+    """Who has no name and yet holds something: “the giant's goose wears the key”."""
+    match = _KEEPER.search(text)
+    return (match.group(1)[:1].lower() + match.group(1)[1:],) if match else ()
+
+
 def _proper(token: str) -> bool:
     return len(token) > 1 and token[0].isupper() and token[1].islower()
+
+
+def _appositive(before: Sequence[str]) -> bool:
+    """Whether a noun with its determiner stands before a name: “the little goat Pepper”."""
+    noun = before[-1].lower()
+    plain = before[-1].islower() and noun not in _ENDS | _DETERMINERS | _VERBS | _ADVERBS | _TOWARDS
+    return plain and any(token.lower() in _DETERMINERS for token in before[:-1])
 
 
 def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
@@ -282,7 +344,8 @@ def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
     if begins and name[0].lower() in _COMMON:
         name = name[1:]
     titled = len(name) > 1 and name[0].lower() in _TITLES
-    sought = titled or before in _TOWARDS or after in _HOLDERS
+    called = len(name) == 1 and start > 1 and _appositive(tokens[max(0, start - 3) : start])
+    sought = titled or called or before in _TOWARDS or after in _HOLDERS
     alone_in_front = begins and len(name) == 1 and not titled and after not in _HOLDERS
     if not name or not sought or alone_in_front:
         return ""

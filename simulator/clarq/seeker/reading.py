@@ -29,6 +29,8 @@ class Segment:
         offered: things that somebody wants to be brought, or that something is made of.
         vague: nouns that leave open which one is meant, and the sort of question they call for.
         names: people and places called by a name.
+        keepers: those of the names who hold something that is needed.
+        rows: things named in one breath, of which each may be done in its own way.
     """
 
     text: str
@@ -40,6 +42,8 @@ class Segment:
     offered: tuple[str, ...] = ()
     vague: tuple[tuple[Vagueness, str], ...] = ()
     names: tuple[str, ...] = ()
+    keepers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
 
 
 @cache

@@ -10,6 +10,8 @@ from simulator.clarq.lexical import sentences
 from simulator.clarq.seeker.phrases_en import (
     TOKEN,
     causes,
+    holds,
+    keepers_of,
     names_of,
     needed,
     nouns_of,
@@ -17,10 +19,12 @@ from simulator.clarq.seeker.phrases_en import (
     offered,
     phrases_of,
     put_to_use,
+    rows_of,
     spell,
     vague_of,
 )
 from simulator.clarq.seeker.reading import Segment, word_set
+from simulator.clarq.seeker.requiring import base_of
 
 _VERBS = word_set("en", "verbs")
 _AMBIGUOUS = word_set("en", "ambiguous")
@@ -52,6 +56,7 @@ _TAILS = re.compile(
 )
 _DANGLING = re.compile(r"(?:[,\s]+(?:on|from|in|at|to|with|of|by|for|through|first|and|or))+$")
 _MEANS = re.compile(r"\b(?:with|using|by \w+ing|by means of)\s+(?:(?:the|my|a|an|some)\s+)?\w+")
+_CONDITION = re.compile(r"\bwithout \w+ing\b|\bso that [^,]* (?:not|nobody|nothing|no)\b")
 _YOU = re.compile(r"\b(your|yours|yourself|you)\b(?=\s*(\w*))", re.IGNORECASE)
 _MINE = {"your": "my", "yours": "mine", "yourself": "myself"}
 
@@ -141,17 +146,25 @@ def _segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
     step = _of_oneself(_DANGLING.sub("", _TAILS.sub("", spell(doing))).strip(" ,.;:!")) if doing else ""
     objects = objects_of(doing[1:]) if verb in _ACQUIRE | _CONSUME and not causes(doing) else []
     wanted = [*(objects if verb in _ACQUIRE else []), *needed(tokens)]
+    names, keepers = names_of(tokens, first=first), keepers_of(text)
     used = [*(objects if verb in _CONSUME else []), *put_to_use(doing, text)]
     return Segment(
         text=text,
         step=step,
-        explained=not step or (" what " not in step and (verb in _PLAIN or bool(_MEANS.search(step)))),
+        explained=not step
+        or (
+            not _CONDITION.search(text)
+            and " what " not in step
+            and (verb in _PLAIN or bool(_MEANS.search(step)))
+        ),
         wanted=nouns_of(wanted),
         used=nouns_of(used),
         achieves=verb in _ACHIEVE,
         vague=vague_of(phrases, text, verb),
         offered=nouns_of(offered(text)),
-        names=names_of(tokens, first=first),
+        names=(*names, *keepers),
+        keepers=(*keepers, *(name for name in names if holds(name, text))),
+        rows=rows_of(tokens),
     )
 
 
@@ -159,7 +172,7 @@ def _doing(text: str, *, sure: bool) -> list[str]:
     """The tokens of what is to be done in a segment; empty if nothing is."""
     if gerund := _START_BY.search(text):
         tokens = TOKEN.findall(text[gerund.start(1) :])
-        verb = _base(tokens[0].lower())
+        verb = base_of(tokens[0].lower())
         return [verb, *tokens[1:]] if verb else []
     tokens = _without_adverbs(text)
     if tokens and _is_verb(tokens, 0, sure=sure):
@@ -177,12 +190,6 @@ def _without_adverbs(text: str) -> list[str]:
 
 
 _START_BY = re.compile(r"\b(?:start|begin) by (\w+ing)\b", re.IGNORECASE)
-
-
-def _base(gerund: str) -> str:
-    """The verb of a gerund, if it is a known one."""
-    stem = gerund.removesuffix("ing")
-    return next((verb for verb in (stem, stem + "e", stem[:-1]) if verb in _VERBS), "")
 
 
 def _of_oneself(step: str) -> str:

@@ -37,11 +37,13 @@ _AMOUNT = re.compile(
 _TITLE = words("zh")["people"]
 _TITLED = re.compile(rf"[\u4e00-\u9fff]{{1,4}}?(?:{_TITLE.replace(' ', '|')})")
 _SOUGHT = re.compile(
-    r"(?:去|先|来|直接|可以|需要|，|^|到|里|店|馆|市|去)?找(?:到|来)?(?![到来])(?P<who>[\u4e00-\u9fff]{2,6}?)(?=，|。|；|$|帮|借|要|购买|买|获取|获得|拿|学|取|交|打听|问|进行|交易|报名|学|帮忙|询问)"
+    r"(?:去|先|来|直接|可以|需要|，|^|到|里|店|馆|市|去)?找(?:到|来)?(?![到来])(?P<who>[\u4e00-\u9fff]{2,6}?)(?=，|。|；|$|帮|借|要|购买|买|获取|获得|拿|学|取|交|打听|问|进行|交易|报名|学|帮忙|询问|领|索|的)"
 )
 _FROM = re.compile(
     r"(?:从|向|跟)(?P<who>[\u4e00-\u9fff]{2,4}?)(?:手上|手里|那里|那儿|处|购买|买|学|借|打听|请教)"
 )
+_NOUN_TAIL = re.compile(r"(?:一同|一起|一份|带过|带|要|为)$")
+_ACTS = re.compile(words("zh")["acts"])
 _NOT_NAMES = re.compile(r"[它他她这那你我们的地方东西办法机会原因自己大家店场工具]|材料|方法")
 
 
@@ -90,11 +92,13 @@ def _nouns(row: str) -> list[str]:
         noun = _AMOUNT.sub("", part.strip("“”的"))
         noun = _NOUN_END.split(noun)[0]
         noun = re.sub(rf"^(?:{_FITTING}|缺少)的?", "", noun).strip("“”")
+        noun = _NOUN_TAIL.sub("", noun)
         if (
             1 < len(noun) <= 8
             and noun not in _VAGUE
             and not noun.startswith(_VERBS)
             and not _NO_NOUN.search(noun)
+            and not _ACTS.search(noun)
         ):
             found.append(noun)
     return found
@@ -119,10 +123,14 @@ def _names(text: str) -> tuple[str, ...]:
         found += [match.group("who") for match in pattern.finditer(text)]
     clean = (
         re.sub(
-            r"^.*(?:只有|请|和|跟|找|向|从|给|把|而|但|为|由|需要|记得|目前|可以|去|对|在|是|的|替|叫|问)",
+            r"^.*(?:只有|请|和|跟|找|向|从|给|把|而|但|为|由|需要|记得|目前|可以|去|对|在|是|的|替|叫|问|与|代表|抵达|见不到|到|有|按|你|给)",
             "",
             name,
         )
         for name in found
     )
-    return tuple(dict.fromkeys(name for name in clean if len(name) > 1 and not _NOT_NAMES.search(name)))
+    return tuple(
+        dict.fromkeys(
+            name for name in clean if len(name) > 1 and not _NOT_NAMES.search(name) and not _ACTS.search(name)
+        )
+    )

@@ -6,18 +6,26 @@ provider's decides it. Nothing here knows the tree: all follows from the backgro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from simulator.clarq.lexical import sentences
 from simulator.clarq.seeker.knowledge import Knowledge, Terms, knowledge_of
-from simulator.clarq.seeker.noticing import ORDER, Topic, from_lines, obstacles, requirements, spare
+from simulator.clarq.seeker.noticing import (
+    ORDER,
+    Topic,
+    alternatives,
+    from_lines,
+    left_over,
+    obstacles,
+    requirements,
+)
 from simulator.seats import View
 from trees import Background, Language
 
 # Share of a topic's terms that a line must have to speak of it.
-_SPEAKS_OF = {"where": 0.5, "which": 1.0, "obstacle": 0.4, "how": 0.6}
+_SPEAKS_OF = {"where": 0.5, "which": 1.0, "obstacle": 0.4, "how": 0.6, "step": 0.34}
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,15 @@ class Case:
             *from_lines(self.knowledge, self.told),
             *obstacles(self.knowledge),
             *requirements(self.knowledge, self.told),
-            *spare(self.knowledge, self.told),
         ):
-            found.setdefault((*topic.marks, "" if topic.options else topic.kind), topic)
+            found.setdefault(topic.slot, topic)
+        spoken = {option for topic in found.values() for option in topic.options}
+        for topic in alternatives(self.knowledge):
+            if spoken.isdisjoint(topic.options):
+                spoken.update(topic.options)
+                found[topic.slot] = topic
+        for topic in left_over(self.knowledge, self.told):
+            found.setdefault(topic.slot, topic)
         return tuple(found.values())
 
     @cached_property
@@ -84,24 +98,24 @@ def case_of(view: View) -> Case:
     return case(view.task.background, said, "zh" if view.language == "zh" else "en")
 
 
-def topics(view: View) -> tuple[Topic, ...]:
+def open_topics(now: Case) -> tuple[Topic, ...]:
     """Everything that is open, asked or not, in the order in which it is worth asking.
 
     What the latest line has raised comes first, then choices, sources, obstacles, vague words, steps and
-    unused things, each in the order in which they came up.
+    alternatives of which nobody has spoken, each in the order in which they came up.
     """
-    now = case_of(view)
     if not now.told:
         return (Topic(kind="start", why="nothing has been told yet"),)
     latest = now.told[-1][0] if len(now.told) > 1 else -1
-    return tuple(sorted(now.open, key=lambda topic: (topic.line != latest, ORDER.index(topic.kind))))
-
-
-def attempts(topic: Topic, lines: Iterable[str]) -> tuple[int, ...]:
-    """The positions of those `lines` of the seeker that have asked about `topic`; none for the start."""
-    if topic.kind == "start":
-        return ()
-    return tuple(number for number, line in enumerate(lines) if all(mark in line for mark in topic.marks))
+    return tuple(
+        sorted(
+            now.open,
+            key=lambda topic: (
+                topic.line != latest or topic.kind == "alternatives",
+                ORDER.index(topic.kind),
+            ),
+        )
+    )
 
 
 def settled(topic: Topic, now: Case) -> bool:
@@ -161,7 +175,9 @@ def _all_terms(topic: Topic, now: Case) -> Terms:
 
 def says_enough(now: Case) -> bool:
     """Whether the provider's last line says that there is nothing left to tell."""
-    return bool(now.said) and bool(now.knowledge.pattern("enough").search(now.said[-1]))
+    if not now.said or not now.knowledge.pattern("enough").search(now.said[-1]):
+        return False
+    return len(now.said) - 1 not in dict(now.told)
 
 
 def _speaks_of(topic: Topic, text: str, now: Case) -> bool:

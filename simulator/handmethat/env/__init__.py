@@ -1,6 +1,7 @@
 """The text environment: a pure game core, its texts, its questions, and the Gymnasium environment on top.
 
-Importing this package registers ``askback/HandMeThat-v0`` with Gymnasium; without an import of one's own,
+Importing this package registers ``askback/HandMeThat-v0`` (commands in words) and
+``askback/HandMeThatDiscrete-v0`` (numbers alone) with Gymnasium; without an import of one's own,
 ``gymnasium.make("simulator.handmethat.env:askback/HandMeThat-v0")`` does the same.
 """
 
@@ -8,5 +9,9 @@ from __future__ import annotations
 
 from gymnasium.envs.registration import register, registry
 
-if "askback/HandMeThat-v0" not in registry:
-    register("askback/HandMeThat-v0", entry_point="simulator.handmethat.env.gym_env:HandMeThat")
+for name, place in (
+    ("askback/HandMeThat-v0", "gym_env:HandMeThat"),
+    ("askback/HandMeThatDiscrete-v0", "discrete:HandMeThatDiscrete"),
+):
+    if name not in registry:
+        register(name, entry_point=f"simulator.handmethat.env.{place}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -15,8 +16,12 @@ from simulator.handmethat.meanings.model import Value
 from simulator.handmethat.words import LANGUAGES, all_words
 
 Vocabulary = Mapping[str, tuple[str, Value]]
-# Shorter words are too like one another to be mended.
-_LEAST_LETTERS: Final = 5
+# Shorter words are too like one another to be mended, and to mend others by.
+_LEAST_LETTERS: Final = 4
+_LEAST_RIGHT: Final = 5
+_VOWELS: Final = re.compile("(?<!^)[aeiouy]")
+# Consonants that tell a word whatever its vowels.
+_TELLING: Final = 3
 _WORD: Final = re.compile(rf"(?<![\w#])[a-z]{{{_LEAST_LETTERS},}}(?![\w#])", re.ASCII)
 
 
@@ -89,8 +94,8 @@ def mended(text: str) -> str:
 
 
 @cache
-def _spellings() -> tuple[frozenset[str], Mapping[str, str]]:
-    """Words that stand as they are; and for each way to misspell a word that matters, the word.
+def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, set[str]]]:
+    """Words that stand as they are; and words that matter, by ways to misspell them and by their consonants.
 
     A way to misspell is the word without one of its letters, as in SymSpell's deletion index.
     """
@@ -101,16 +106,25 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, str]]:
         for phrase in vocabulary
         if phrase.isascii()
         for part in re.findall(r"[a-z]+", phrase)
-        if len(part) >= _LEAST_LETTERS
+        if len(part) >= _LEAST_RIGHT
     }
     matters |= {*rows["asking_words"].split()}
     stand = matters | {f"{word}s" for word in matters} | {f"{word}es" for word in matters}
     stand |= {*rows["common_words"].split()}
-    known: dict[str, str] = {}
-    for word in sorted(matters):
+    known: defaultdict[str, set[str]] = defaultdict(set)
+    by_consonants: defaultdict[str, set[str]] = defaultdict(set)
+    for word in matters:
+        by_consonants[_consonants(word)].add(word)
         for short in _shorter(word):
-            known.setdefault(short, word)
-    return frozenset(stand), MappingProxyType(known)
+            known[short].add(word)
+    by_consonants.pop("", None)
+    return frozenset(stand), dict(known), dict(by_consonants)
+
+
+def _consonants(word: str) -> str:
+    """The consonants of a word and its first letter; empty if they are too few to tell it."""
+    left = _VOWELS.sub("", word)
+    return left if len(left) >= _TELLING else ""
 
 
 def _shorter(word: str) -> set[str]:
@@ -120,14 +134,14 @@ def _shorter(word: str) -> set[str]:
 
 @cache
 def _mended_word(word: str) -> str:
-    stand, known = _spellings()
+    stand, known, by_consonants = _spellings()
     if word in stand:
         return word
     for form, end in ((word, ""), (word[:-1], "s") if word.endswith("s") else (word, "")):
-        close = {known[short] for short in _shorter(form) if short in known}
-        right = sorted(one for one in close if _one_slip(form, one))
+        close = {one for short in _shorter(form) for one in known.get(short, ())}
+        right = {one for one in close if _one_slip(form, one)} or by_consonants.get(_consonants(form), set())
         if len(right) == 1:
-            return right[0] + end
+            return min(right) + end
     return word
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from simulator.handmethat.env.asked_words import mended, stem, vocabularies, word_table
 from simulator.handmethat.env.commands import normalize
-from simulator.handmethat.hierarchy import CLASSES, TABLES
+from simulator.handmethat.hierarchy import CLASSES, TABLES, hierarchy
 from simulator.handmethat.meanings.model import Value
 from simulator.handmethat.words import LANGUAGES, all_words
 from simulator.handmethat.world import BitSet, World, bit_set
@@ -35,6 +35,7 @@ _CONTRACTIONS: Final = (
     (r"\b(what|where|which|who|how|it|that|there|he)'?s\b(?<!its)", r"\1 is"),
     (r"\b(they|you|we)'re\b", r"\1 are"),
     (r"\bi'm\b", "i am"),
+    (r"\b(i|you|it|we|they|that)'d\b", r"\1 would"),
     (r"\b(which|what|where) r\b", r"\1 are"),
     (r"\bu\b", "you"),
     (r"\bits (not|a|an|the|in|on|near|by|red|green|blue|big|small|large)\b", r"it is \1"),
@@ -45,6 +46,9 @@ _JOINED: Final = re.compile(
 )
 # Words between a description and the identifier that it goes with, at most.
 _NEAR: Final = 5
+# Characters within which words belong together.
+_FAR: Final = 80
+_CHOICE: Final = rf"(?:(?:{_QUALITIES})\s+(?:or\s+(?:the\s+|a\s+)?)?)*"
 _OR: Final = re.compile(r"\bor\b|还是|或|,|、")
 
 
@@ -91,10 +95,13 @@ def read_question(world: World, text: str) -> Question:
     words = _unpunctuated(" ".join(sentences))
     if any(pattern.search(words) for pattern in _never()):
         return Question()
-    mentions = tuple(mention for one in sentences for mention in _mentions(world, one))
+    named = dict.fromkeys(mention for one in sentences for mention in _mentions(world, one))
+    mentions = tuple(named)
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
-    chosen = _chosen(asks, alternatives)
+    if not alternatives and (ask := _which_kind(world, words)):
+        asks.append(ask)
+    chosen = _chosen(asks, words, alternatives, bool(mentions))
     if chosen:
         return Question(chosen)
     return Question(mentions=mentions or tuple(_quests(words)))
@@ -105,21 +112,43 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     return tuple(_mentions(world, _without(table()["tags"], _spelt_out(text))))
 
 
-def _chosen(asks: list[str], alternatives: bool) -> tuple[str, ...]:
-    """Of what the words may ask openly, what they do ask; `alternatives`: they name things to choose from."""
+def _which_kind(world: World, words: str) -> str:
+    """What is asked by "which" or "what" before a word for things ("which fruit"); empty if nothing is."""
+    pattern, vocabulary = vocabularies()[0]
+    for match in pattern.finditer(words):
+        key, value = vocabulary[stem(vocabulary, match[0])]
+        if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
+            if _named(world, key, str(value)) & bit_set(world.locations):
+                return "place"
+            return "which" if value in hierarchy().kinds else "type"
+    return ""
+
+
+def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
+    """Of what the words may ask openly, what they do ask.
+
+    Args:
+        asks: what they may ask.
+        words: the question.
+        alternatives: whether they name things to choose from.
+        named: whether they name anything.
+    """
+    if "confused" in asks:
+        asks = [key for key in asks if key != "confused"]
+        asks = asks or ([] if named else ["clear"])
     if "which" in asks:
         asks.remove("which")
         if not asks and alternatives:
             return ()  # which of these
         asks = asks or ["clear"]
     if "destination" in asks:
-        asks = [key for key in asks if key not in ("place", "task", "type")]
+        asks = [key for key in asks if key not in ("place", "task")]
     if "clear" in asks:
         # Said clearly, everything about the thing is said; where it is to go is another question.
         return tuple(key for key in asks if key in ("clear", "destination"))
     if "look" in asks:
         asks = [key for key in asks if key not in ("type", "color", "size", "states")]
-    if {"color", "size", "material", "attribute", "states", "place", "task"} & {*asks}:
+    if {"place", "destination", "task"} & {*asks} and not re.search(table()["what_and_where"], words):
         asks = [key for key in asks if key != "type"]
     return tuple(dict.fromkeys("attribute" if key == "material" else key for key in asks))
 
@@ -155,7 +184,7 @@ def _tagless(words: str) -> str:
     """Without what asks for a confirmation at the end; the stop of a question stays."""
     stop = "?" if words.rstrip().endswith("?") else ""
     bare = words.rstrip(" ?!.。")
-    asks = "吗" if bare.endswith("吗") else ""
+    asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""
     shorter = _without(table()["tags"], bare).rstrip(" ,，")
     return f"{shorter or bare}{asks}{stop}"
 
@@ -201,11 +230,12 @@ def _quests(words: str) -> Iterator[Mention]:
 def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     """What is named, each stretch of words read once, longest first."""
     parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
-    words = " , ".join(parts)
+    words = re.sub(word_table()["silent"], lambda match: " " * len(match[0]), " , ".join(parts))
     putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
     role = "destination" if putting else "place"
     taken = [False] * (len(words) + 1)
-    for verb in re.finditer(rf"{table()['doing']}(\w+)", words):
+    zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
+    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
         # "Should I clean it" asks what to do, not whether it is clean.
         taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
     named: list[tuple[int, int, str, Any]] = []
@@ -213,6 +243,7 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
         if not any(taken[start:end]):
             taken[start:end] = [True] * (end - start)
             named.append((start, end, key, value))
+    named = [one for one in named if not _says_which(one, named, words)]
     found: list[tuple[int, Mention]] = []
     placed = -1  # where the last place ends: "in the basket or the box"
     for start, end, key, value in sorted(named):
@@ -222,11 +253,16 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
         bits = _named(world, key, value)
         before = _place_begins(world, words, start, end, bits, placed)
         if before is not None and bits & world.of("receptacle"):
-            found = _with_place(world, found, words, before, start, Mention(role, bits))
+            there = "destination" if re.match("into|onto", words[before:start]) else role
+            found = _with_place(world, found, words, before, start, Mention(there, bits))
             placed = end
         elif key == "object":
             # Words in front of an identifier, or before its brackets, describe what it names.
-            found = [one for one in found if not _describes(world, one[1], bits, words[one[0] : start])]
+            found = [
+                one
+                for one in found
+                if start - one[0] > _FAR or not _describes(world, one[1], bits, words[one[0] : start])
+            ]
             found.append((start, Mention("object", bits)))
         else:
             found.append((start, Mention("kind", value)))
@@ -234,6 +270,14 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
     return (
         mention._replace(negated=any(start <= place < end for start, end in denied))
         for place, mention in sorted(found, key=lambda one: one[0])
+    )
+
+
+def _says_which(one: tuple[int, int, str, Any], named: list[tuple[int, int, str, Any]], words: str) -> bool:
+    """Whether a room only says which place is meant: "the kitchen table"."""
+    _, end, key, _ = one
+    return key == "room" and any(
+        other[2] == "kind" and re.fullmatch(r"\s*(?:里?的)?", words[end : other[0]]) for other in named
     )
 
 
@@ -257,7 +301,11 @@ def _with_place(
         if int(last.value) & bits and bits.bit_count() == 1:
             return [*found[:-1], (where, last._replace(value=bits))]  # its identifier in brackets
     kept = [one for one in found if not before <= one[0] < start or one[1].key == place.key]
-    return [*kept, (start, place._replace(value=_which(world, bits, words[before:start])))]
+    # "In the blue or the red box" names two places.
+    choices = re.split(r"\bor\b|还是|或者?", words[before:start])
+    wanted = [_which(world, bits, choice) for choice in choices]
+    named = [one for one in dict.fromkeys(wanted) if one != bits] if len(choices) > 1 else wanted
+    return [*kept, *((start, place._replace(value=one)) for one in named or [bits])]
 
 
 def _describes(world: World, mention: Mention, bits: BitSet, between: str) -> bool:
@@ -307,19 +355,21 @@ def _named(world: World, key: str, value: str) -> BitSet:
 
 def _before(words: str, start: int, end: int) -> int | None:
     """Where the words begin that make the thing at `start` a place; None if it is none."""
-    rows = word_table()
+    rows, far = word_table(), max(0, start - _FAR)
+    front = words[far:start]
     english = re.search(
-        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?(?:(?:{_QUALITIES})\s+)*$",
-        words[:start],
+        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?{_CHOICE}$",
+        front,
         re.ASCII,
     )
     if english:
-        return english.start()
-    chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", words[:start])
+        return far + english.start()
+    chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", front)
     if chinese:
-        return chinese.start()
+        return far + chinese.start()
     behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", words[end:])
-    return start if behind else None
+    qualities = re.search(rf"(?:{rows['qualities_zh']}|还是|或者?)*$", front)
+    return far + qualities.start() if behind and qualities else None
 
 
 def _which(world: World, containers: BitSet, words: str) -> BitSet:

@@ -45,6 +45,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
     An action is a command in words. An observation is a text: the opening, then a confirmation of each
     command (the view is in ``info``); or, structured, a dictionary of arrays (`structured_space`).
 
+    A command that begins with ``question:`` asks the human. It costs 10 points for each thing that it names
+    or asks for, alternatives and conditions alike, and 30 for having everything said; who names more than
+    five things at once is told nothing (tables/questions.yaml). No command is longer than `action_space`
+    allows: what is, means nothing.
+
     ``info`` holds ``look`` (the view), ``inv`` (what the robot holds, and the task), ``valid`` (commands),
     ``moves``, ``score`` (running sum), ``paper_score`` (with the fixed score of failures),
     ``question_cost``, ``next_expert_action`` (counted by moves, not by what the robot did; ``stop`` when
@@ -160,6 +165,11 @@ class HandMeThat(gymnasium.Env[Any, str]):
             return None
         (game, _, _), state = self._now()
         return f"{self._said}\n{game.look(state)}".strip()
+
+    @property
+    def game(self) -> Game:
+        """The rules and words of the episode that is played."""
+        return self._now()[0].game
 
     def _now(self) -> tuple[_Prepared, GameState]:
         if self._current is None or self._state is None:

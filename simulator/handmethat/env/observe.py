@@ -27,7 +27,7 @@ from simulator.handmethat.env.sight import shows
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.naming import display_name
 from simulator.handmethat.views import Mode
-from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, World, bit_set, entities
+from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, World, bit_set, entities, location_of
 
 __all__ = ["Observer", "TextStyle", "collapse", "reference_text", "wording"]
 
@@ -62,6 +62,8 @@ class Observer:
         self._receptacles = world.of("receptacle")
         self._masks: dict[tuple[int, ...], BitSet] = {}
         self._lists: dict[tuple[object, ...], str] = {}
+        self._before: State | None = None
+        self._there: dict[int, str] = {}
 
     def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
         """What the robot sees now.
@@ -78,12 +80,21 @@ class Observer:
         else:
             lines.append(self._place("here", state, at, lids=not everything or quirk))
         if everything:
-            places = [place for place in self.world.locations if place != at]
-            lines += [self._place("there", state, place, lids=False) for place in places]
+            there = self._elsewhere(state)
+            lines += [there[place] for place in self.world.locations if place != at]
         if everything or at == HUMAN:
             given = list(entities(state.given))
             lines.append(self.table["human_holds"].format(things=self._list(state, given)))
         return "\n".join(lines)
+
+    def _elsewhere(self, state: State) -> dict[int, str]:
+        """What every location is told as from another; a command changes one or two of them."""
+        before, told = self._before, self._there
+        stale = self.world.locations if before is None else _places_that_differ(self.world, before, state)
+        for place in stale:
+            told[place] = self._place("there", state, place, lids=False)
+        self._before = state
+        return told
 
     def inventory(self, state: State) -> str:
         """What the robot holds."""
@@ -175,3 +186,15 @@ class Observer:
 
     def _noun(self, entity: int) -> str:
         return noun(self.language, self._traits[entity])
+
+
+def _places_that_differ(world: World, before: State, after: State) -> set[int]:
+    """The locations at which something lies, or is, differently in two states."""
+    changed: BitSet = 0
+    if before.place != after.place:
+        pairs = zip(before.place, after.place, strict=True)
+        changed = bit_set(i for i, (old, new) in enumerate(pairs) if old != new)
+    for old, new in zip(before[_FIRST:_LAST], after[_FIRST:_LAST], strict=True):
+        changed |= old ^ new  # type: ignore[operator]
+    places = (location_of(world, state, one) for one in entities(changed) for state in (before, after))
+    return {place for place in places if place >= 0}

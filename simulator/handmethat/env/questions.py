@@ -58,6 +58,25 @@ def question_cost(key: str, costs: Mapping[str, int] | None = None) -> int:
     return sum(given.get(one, given["other"]) for one in key.split("+"))
 
 
+class PriceRule(NamedTuple):
+    """How questions are paid for, in points.
+
+    Attributes:
+        each: for each thing that a question names or asks for.
+        everything: for having it said clearly.
+        most: things that one question may name.
+    """
+
+    each: int
+    everything: int
+    most: int
+
+
+def price_rule() -> PriceRule:
+    """The rule that people and models are told."""
+    return PriceRule(question_cost("object"), question_cost("clear"), table()["most_things"])
+
+
 def official_questions(language: Language) -> tuple[str, ...]:
     """The published questions; the one about states once for each state."""
     found = []
@@ -122,13 +141,16 @@ def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tup
             verdicts.append(_TURNED[_verdict(task, mention)])
         else:
             by_key.setdefault(mention.key, []).append(mention)
+    told = []
     for alternatives in by_key.values():
         judged = [(_verdict(task, one), one) for one in alternatives]
         right = next((one for verdict, one in judged if verdict == "yes"), None)
-        if right is not None and 1 < len(alternatives) == len(mentions):
-            return "value", _confirm(task, right, language)
+        if right is not None and len(alternatives) > 1:
+            told.append(_confirm(task, right, language))
         of_key = [verdict for verdict, _ in judged]
         verdicts.append("yes" if right else "indifferent" if "indifferent" in of_key else "no")
+    if told and "no" not in verdicts:
+        return "value", words["between"].join(told)
     verdict: Verdict = "no" if "no" in verdicts else "indifferent" if "indifferent" in verdicts else "yes"
     return verdict, words[_wording(mentions, verdict)]
 
@@ -177,6 +199,9 @@ def _kind_verdict(meaning: Meaning, asked: str) -> Verdict:
     key, name = _kind(meaning)
     if name is None:
         return "indifferent"
+    if asked in word_table()["groups"]:
+        several = {_kind_verdict(meaning, one) for one in word_table()["groups"][asked]}
+        return next(verdict for verdict in ("yes", "indifferent", "no") if verdict in several)
     if asked in (name, *_above(name)):
         return "yes"
     # A finer kind than the one wanted would do, but need not be.
@@ -226,6 +251,8 @@ def _confirm(task: Task, mention: Mention, language: Language) -> str:
         assert not isinstance(value, str)
         name = display_name(task.world, next(entities(value)), language)
         return str(words["object"].format(value=name))
+    if key == "kind" and value in word_table()["groups"]:
+        return str(words["yes"])
     if key == "kind":
         return str(words["type"].format(value=_kind_words(str(value), language)))
     told = word(str(value), language) if key in ("color", "size") else state_word(key, bool(value), language)

@@ -16,7 +16,7 @@ from simulator.handmethat.files.faults import Faults
 from simulator.handmethat.files.layout import apply_layout, find_layout
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.reading import OWN, ActionRecord, Reader, Triple
-from simulator.handmethat.files.records import Record, read_household, write_records
+from simulator.handmethat.files.records import Record, read_household, unchanged, write_records
 from simulator.handmethat.meanings.model import Grounding
 from simulator.handmethat.task import LEVELS, Level, Task
 from simulator.handmethat.world import HUMAN_NAME
@@ -72,25 +72,26 @@ class Checked:
     faults: Faults
 
 
-def read_file(path: Path, *, replay: bool = False) -> Task:
+def read_file(path: Path, *, replay: bool = False, whole: bool = True) -> Task:
     """The task of an episode file.
 
     Args:
         path: the file; its name tells the level where the file does not.
         replay: make the current state by performing the actions on the first one, instead of taking the
             file's, which keeps what the human has undone (stale states).
+        whole: keep what is needed to write the file again to the letter; it is faster without.
 
     Raises:
         InputError: if it cannot be read or is faulty; the message names file, key and way out.
     """
-    checked = check_file(path, replay=replay)
+    checked = check_file(path, replay=replay, whole=whole)
     checked.faults.raise_first()
     assert checked.task is not None
     return checked.task
 
 
-def check_file(path: Path, *, replay: bool = False) -> Checked:
-    """Read an episode file and gather everything that is wrong with it."""
+def check_file(path: Path, *, replay: bool = False, whole: bool = True) -> Checked:
+    """Read an episode file and gather everything that is wrong with it; see `read_file`."""
     faults = Faults(path, path.stem)
     try:
         data = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
@@ -99,7 +100,7 @@ def check_file(path: Path, *, replay: bool = False) -> Checked:
     except (ValueError, RecursionError) as error:
         faults.add("", f"is not JSON: {error}", code="format")
     else:
-        return _check(data, faults, replay)
+        return _check(data, faults, replay, whole)
     return Checked(None, faults)
 
 
@@ -142,9 +143,9 @@ def dump(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _check(data: Any, faults: Faults, replay: bool) -> Checked:
+def _check(data: Any, faults: Faults, replay: bool, whole: bool = True) -> Checked:
     try:
-        content = _EpisodeFile.model_validate(data)
+        content = _validated(data)
     except ValidationError as error:
         for one in error.errors(include_url=False, include_input=False, include_context=False):
             key = ".".join(map(str, one["loc"]))
@@ -155,7 +156,25 @@ def _check(data: Any, faults: Faults, replay: bool) -> Checked:
     task = _read(content, faults, replay)
     if task is None or faults.errors:
         return Checked(None, faults)
-    return Checked(_with_rest(task, data, content, replay), faults)
+    return Checked(_with_rest(task, data, content, replay) if whole else task, faults)
+
+
+def _validated(data: Any) -> _EpisodeFile:
+    """The keys of a file, with one record for an entity that is the same in both states."""
+    first, later = (
+        data.get(key) if isinstance(data, dict) else None
+        for key in ("initial_object_dict", "current_object_dict")
+    )
+    if not isinstance(first, dict) or not isinstance(later, dict):
+        return _EpisodeFile.model_validate(data)
+    same = unchanged(first, later)
+    changed = {name: record for name, record in later.items() if name not in same}
+    content = _EpisodeFile.model_validate({**data, "current_object_dict": changed})
+    records = {
+        name: (content.initial_object_dict if name in same else content.current_object_dict)[name]
+        for name in later
+    }
+    return content.model_copy(update={"current_object_dict": records})
 
 
 def _read(content: _EpisodeFile, faults: Faults, replay: bool) -> Task | None:

@@ -8,7 +8,7 @@ The first and the last are written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -109,6 +109,32 @@ def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
         by_part[parts[name]].append(name)
     in_order = {goal: goals[goal] for goal in sorted(goals, key=int)}
     return Split(*(_freeze(groups) for groups in (levels, quests, in_order, by_part)))
+
+
+def merge_splits(paths: Sequence[Path]) -> Split:
+    """One split out of several files': every group with the files that any of them lists.
+
+    Raises:
+        InputError: if one cannot be read, or a file is in different parts.
+    """
+    read = [read_split(path) for path in paths]
+    merged = Split(*(_merged([getattr(split, kind) for split in read]) for kind in Split.__slots__))
+    place: dict[str, str] = {}
+    for part, names in merged.parts.items():
+        for name in names:
+            if place.setdefault(name, part) != part:
+                raise InputError(
+                    f"{', '.join(map(str, paths))}: {name} is in {place[name]} and in {part}; "
+                    "remove one of them"
+                )
+    return merged
+
+
+def _merged(groups: Sequence[Group]) -> Group:
+    names = dict.fromkeys(name for group in groups for name in group)
+    return {
+        name: tuple(dict.fromkeys(file for group in groups for file in group.get(name, ()))) for name in names
+    }
 
 
 def split_to_json(split: Split, style: Style = "v2") -> list[dict[str, list[str]]]:

@@ -5,6 +5,7 @@ The file of an episode keeps ten readings of one utterance. Household, goal and 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,9 @@ from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.task import Task
 
 MOST: Final = 12
+# Subclasses of which v1 draws at most so many things of a type, and v2 one more.
+_FEW: Final = 2
+_TELLING: Final = frozenset({"metal_tool", "electric_equipment", "piece_of_cloth", "cleaning_tool"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +98,21 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
 
 
 def profile_of(task: Task) -> Profile:
-    """The profile a task was generated with; of a published one that of its file's version."""
+    """The profile a task was generated with; of a published one that of the version which made it.
+
+    The names of v1's own files say so. The first public generator, whose rules are v1's, names its files as
+    v2 does, but it has a level 0, may show fewer than three actions, and draws at most two tools of a type
+    where v2 draws up to three (spec 1.3, 12.3).
+    """
     if task.profile != "official":
         return load_profile(task.profile)
     name = parse_name(task.id)
-    return load_profile(name.style if name is not None else "v2")
+    if name is not None and (name.style == "v1" or name.level == 0):
+        return load_profile("v1")
+    v1, v2 = load_profile("v1"), load_profile("v2")
+    kinds = Counter(kind.name for kind in task.world.kinds if kind.subclass in _TELLING)
+    first = len(task.actions) < v2.least_shown or (bool(kinds) and max(kinds.values()) <= _FEW)
+    return v1 if first else v2
 
 
 def _pool(task: Task, profile: Profile) -> Pool:

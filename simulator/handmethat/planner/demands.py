@@ -65,6 +65,14 @@ def terms_of(world: World, subgoal: Subgoal) -> Terms:
 
 def choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
     """The choices of one subgoal; it holds if every one has an option with every demand met."""
+    known = world.worked_out.get(subgoal)
+    if known is None:
+        known = world.worked_out[subgoal] = _choices_of(world, subgoal)
+    found: tuple[Choice, ...] = known
+    return found
+
+
+def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
     terms = terms_of(world, subgoal)
     if subgoal.y is None:
         return tuple(((Demand(x, NOTHING, subgoal.of_x),),) for x in terms.xs)

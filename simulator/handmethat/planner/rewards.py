@@ -196,5 +196,11 @@ class _Planned:
         return self._cost(after)
 
     def _cost(self, state: State) -> int:
-        planned = plan_whole(self._world, state, self._goal, self._targets, Random(0), orders=_ORDERS)
-        return UNREACHABLE if planned is None else sum(map(len, planned[1]))
+        # Different help often leads to the same state, and quest types are weighed one after the other.
+        key = self._goal, self._targets.grounded, state
+        known = self._world.worked_out.get(key)
+        if known is None:
+            planned = plan_whole(self._world, state, self._goal, self._targets, Random(0), orders=_ORDERS)
+            known = UNREACHABLE if planned is None else sum(map(len, planned[1]))
+            self._world.worked_out[key] = known
+        return int(known)

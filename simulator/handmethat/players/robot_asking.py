@@ -4,6 +4,8 @@ What it goes by. It reads the symbolic utterance and the answers to its question
 that fits them equally likely. A question is worth the entropy of its answer under that belief, in bits per
 point; it asks the best one, reads the answer, and chooses anew. Then it takes one of the things that fit,
 one that the human has not handled itself if there is one, carries the instruction out, and stops.
+``offline/partner`` is the same for people to play with: of up to two questions it always asks one, whether
+or not its answer tells anything, so that whoever gives the instruction is asked back.
 
 What it sees. In full mode, everything. In partial mode, what it has seen: it looks through the places until
 something fits. What it has not seen it imagines: sampled households of its own stand for the real one when
@@ -46,14 +48,18 @@ class AskingRobot:
 
     Args:
         questions: how many it asks at most; None: as many as the episode's options allow, at least one.
+        always: one question is asked even where it tells nothing.
+        name: what it is called; by default after `questions`.
     """
 
     kind: Kind = "offline"
     insider = True
 
-    def __init__(self, questions: int | None = None) -> None:
-        self._questions = questions
-        self.name = "offline/asker" if questions is None else f"offline/asker:{questions}"
+    def __init__(
+        self, questions: int | None = None, *, always: bool = False, name: str | None = None
+    ) -> None:
+        self._questions, self._always = questions, always
+        self.name = name or ("offline/asker" if questions is None else f"offline/asker:{questions}")
 
     async def reply(self, view: View) -> Reply:
         """The next question or command."""
@@ -62,11 +68,18 @@ class AskingRobot:
         many = self._questions
         if many is None:
             many = 1 if allowed is None else allowed
-        return Reply(text=next_move(knows, many if allowed is None else min(many, allowed)))
+        many = many if allowed is None else min(many, allowed)
+        return Reply(text=next_move(knows, many, always=self._always))
 
 
-def next_move(knows: InsiderKnows, many: int) -> str:
-    """A question while there are telling ones and fewer than `many` were asked; else the next command."""
+def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
+    """A question while there are telling ones and fewer than `many` were asked; else the next command.
+
+    Args:
+        knows: what it may look into.
+        many: questions at most.
+        always: the first question is asked even if it tells nothing.
+    """
     play = knows.play
     belief = believe(play.task, knows.answers)
     asked = [command for command in knows.commands if command.startswith("question:")]
@@ -76,6 +89,8 @@ def next_move(knows: InsiderKnows, many: int) -> str:
         left = [one for one in questions_for(play) if f"question: {one.text}" not in asked]
         weighed = belief if play.options.mode == "full" else belief.somewhere()
         best = best_question(households, weighed, left)
+        if best is None and always and not asked:
+            best = min(left, key=lambda one: one.cost, default=None)
         if best is not None:
             return f"question: {best.text}"
     return _act(knows, belief, len(asked))

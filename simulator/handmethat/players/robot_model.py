@@ -7,6 +7,7 @@ from typing import Final
 
 from personas.templates import Rendered, quoted, render
 from simulator.handmethat.env.commands import normalize
+from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.players.knows import RobotKnows
 from simulator.handmethat.playing import as_command
 from simulator.models import ChatModel, Message, Request
@@ -83,6 +84,7 @@ def rules_prompt(knows: RobotKnows, language: str) -> Rendered:
         "asking": bool(knows.questions),
         "one_thing": knows.one_thing,
         "questions_left": knows.questions_left,
+        "prices": price_rule(),
     }
     return render("handmethat/robot_rules", language, variables)
 

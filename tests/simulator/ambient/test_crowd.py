@@ -135,11 +135,11 @@ def test_rows_without_votes_and_measures_that_are_undefined() -> None:
     nothing = crowd_measures([empty])
     assert nothing.agreement is None
     assert set(nothing.undefined.values()) == {"no row has votes"}
-    assert len(nothing.undefined) == 8
+    assert len(nothing.undefined) == 10
     alike = crowd_measures([row("ECN", "EE", ("EE", 2), ("EE", 2), ("EE", 2))])
     assert set(alike.undefined) == {
         *("kappa_original", "kappa_disambiguated", "alpha_original", "alpha_disambiguated"),
-        "distractor_plausible",
+        *("kappa_with_distractor", "distractor_plausible", "distractor_plausible_told_apart"),
     }
     assert alike.kappa_original is None
     judged = crowd_measures([replace(A, original=(), origin="m/x")])

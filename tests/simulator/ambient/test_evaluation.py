@@ -89,6 +89,19 @@ def test_what_is_missing_is_told() -> None:
     assert len(evaluation_items({"a": written(THREE, 1)}, {}, seed=0)) == 1
 
 
+def test_an_example_without_its_distractor_is_left_out_for_all_models_and_another_is_drawn(caplog) -> None:
+    results = {"a": written(TWO, 1, 2, 3), "b": written(THREE, 1, 2, 3)}
+    first = evaluation_items(results, DISTRACTORS, seed=0, items=1)[0].example_id
+    known = DISTRACTORS | {(first, "premise"): "First."}
+    made = evaluation_items(results, known, seed=0, items=2)
+    assert {one.example_id for one in made} == {"1", "2", "3"} - {first}
+    assert len(made) == 4
+    assert (
+        f"1 examples left out: no distractor for the ambiguous sentence of examples {first}, or"
+        in caplog.text
+    )
+
+
 def test_where_distractors_and_rewrites_come_from() -> None:
     example = Example(
         id="1",

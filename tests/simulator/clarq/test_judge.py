@@ -103,6 +103,62 @@ async def test_an_answer_of_the_wrong_form_is_no_verdict(put, log, reader, lamp)
     assert reader.judgments(run_id="run") == []
 
 
+async def test_a_malformed_answer_costs_one_verdict_and_names_the_dialogue(put, log, reader, lamp):
+    put(log, lamp, ALMOST)
+    wrong = put(log, lamp, (*ALMOST, "A rare word."), repeat=1)
+    asked, lost = [], []
+
+    def answer(request):
+        asked.append(request)
+        odd = "rare word" in request.messages[0].content and len(asked) < 9
+        return {"obtained": "perhaps"} if odd else {"reason": "so it is", "obtained": True}
+
+    model = load_model("offline/script", ModelOptions(script=answer, max_malformed=0))
+    told = lambda episode_id, error: lost.append((episode_id, type(error)))  # noqa: E731
+    assert await judge_run(reader, log, "run", model, lost=told) == 1
+    assert lost == [(wrong, Malformed)]
+    log.flush()
+    (event,) = reader.events(run_id="run", kind="judge.malformed")
+    assert (event.episode_id, event.details["judge"]) == (wrong, "offline/script")
+    assert [one.scores.needs_judge for one in score_run(reader, "run")] == [False, True]
+    asked += [None] * 9
+    assert await judge_run(reader, log, "run", model, lost=told) == 1
+    assert report(reader, "run").by_language[0].needs_judge == 0
+
+
+async def test_another_judge_is_asked_and_each_verdict_is_kept(put, log, reader, lamp):
+    put(log, lamp, ALMOST)
+    put(log, lamp, ALMOST, repeat=1)
+    seen = {name: [] for name in ("x/yes", "x/no", "x/second-no")}
+
+    def called(name, *noes):
+        model = judge(seen[name], *noes)
+        model.name = name
+        return model
+
+    def outcomes():
+        log.flush()
+        return [(one.scores.success, one.scores.needs_judge) for one in score_run(reader, "run")]
+
+    assert await judge_run(reader, log, "run", called("x/yes")) == 2
+    assert outcomes() == [(True, False)] * 2
+    # One against one: nobody has settled it.
+    assert await judge_run(reader, log, "run", called("x/no", "second bell")) == 2
+    assert outcomes() == [(False, True)] * 2
+    # Two against one.
+    assert await judge_run(reader, log, "run", called("x/second-no", "iron key")) == 2
+    assert outcomes() == [(False, False)] * 2
+    assert await judge_run(reader, log, "run", called("x/yes")) == 0
+    assert {row.annotator for row in reader.judgments(run_id="run")} == set(seen)
+    found = report(reader, "run")
+    assert found.decided_by == {"judges": 2}
+    assert {(pair.first, pair.second): (pair.n, pair.equal) for pair in found.judges} == {
+        ("x/yes", "x/no"): (2, 0),
+        ("x/yes", "x/second-no"): (2, 0),
+        ("x/no", "x/second-no"): (2, 2),
+    }
+
+
 async def test_judges_work_side_by_side_within_bounds(put, log, reader, lamp):
     for repeat in range(6):
         put(log, lamp, ALMOST, repeat=repeat)

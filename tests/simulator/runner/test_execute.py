@@ -7,7 +7,7 @@ from logs import LogError
 from logs.rows import Episode, Run
 from simulator.clarq.room import ROOM, ClarqRoom
 from simulator.errors import SeatError
-from simulator.models import ScriptModel, Unavailable
+from simulator.models import Refused, ScriptModel, Unavailable
 from simulator.runner.execute import Recorder, execute
 from simulator.runner.rooms import Live
 from simulator.seats import PersonSeat, ScriptSeat
@@ -202,3 +202,15 @@ async def test_cancelling_loses_nothing_that_was_said(log, reader, lamp):
     await log.aflush()
     assert len(reader.turns("e0")) == 1
     assert reader.ending("e0") is None
+
+
+async def test_a_seat_whose_model_refuses_has_failed_and_is_not_asked_again(log, reader, lamp):
+    def refuse(request):
+        raise Refused("no, thank you")
+
+    outcome = await played(
+        log, lamp, seats(seeker=ROOM.seat_for("seeker", "x/y", lambda name: ScriptModel(refuse), {}))
+    )
+    ending = reader.ending("e0")
+    assert outcome.ending == ending
+    assert (ending.status, ending.cause, ending.message) == ("aborted", "seeker", "Refused: no, thank you")

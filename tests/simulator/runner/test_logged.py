@@ -16,6 +16,8 @@ from simulator.runner.logged import (
     not_counting,
     played_to_end,
     required_run,
+    seat_failed,
+    seat_failures,
 )
 
 
@@ -100,3 +102,38 @@ def test_a_run_of_another_benchmark_is_none_of_ours(reader):
     assert required_run(reader, "r", "toy").seed == 0
     with pytest.raises(InputError, match="r is a run of toy, not of kitchens"):
         required_run(reader, "r", "kitchens")
+
+
+def test_only_a_seat_that_nobody_sits_in_fails():
+    def failed(status, cause, **seats):
+        episode = Episode(id="e", run_id="r", item_hash="i", language="en", seats=seats, seed=0)
+        return seat_failed(episode, Ending(episode_id="e", status=status, cause=cause))
+
+    model = {"seeker": "openai/m", "provider": "person"}
+    assert failed("aborted", "seeker", **model)
+    assert failed("aborted", "parser", **model)
+    # A person who withdraws or does not consent has not failed.
+    assert not failed("aborted", "provider", **model)
+    assert not failed("aborted", None, **model)
+    assert not failed("aborted", "infrastructure", **model)
+    assert not failed("failed", "seeker", **model)
+    assert not failed("truncated", "seeker", **model)
+
+
+def test_what_a_failing_seat_aborted_can_be_played_to_its_end(tmp_path):
+    path = tmp_path / "other.sqlite"
+    with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="toy", setup="L2L", seed=0, config={}))
+        log.put(Item(hash="i", benchmark="toy", name="one", language="en", data={}))
+        for repeat, status in enumerate(("completed", "aborted", "aborted", "failed")):
+            name = f"r/{repeat}"
+            seats = {"robot": "a/b"}
+            log.put(
+                Episode(id=name, run_id="r", item_hash="i", language="en", seats=seats, seed=0, repeat=repeat)
+            )
+            log.put(Ending(episode_id=name, status=status, cause="robot", message="no move"))
+    with LogReader(path) as reader:
+        assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/0"]
+        assert [one.episode.id for one in played_to_end(reader, "r", aborted=True)] == ["r/0", "r/1", "r/2"]
+        assert seat_failures(reader, ["r"]) == {"robot: no move": 2}
+        assert not_counting(reader, "r") == (0, 1, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -172,6 +173,37 @@ async def test_the_result_tells_what_was_meant(sessions: HandMeThatSessions, lan
     assert len([attrs for attrs in page.with_("class") if attrs["class"] == "hm-percent"]) == len(
         [one for one in replay.readings if one.probability is not None]
     )
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_who_gave_the_instruction_is_told_what_the_robot_did(
+    sessions: HandMeThatSessions, language: Any
+) -> None:
+    id = await sessions.start(task_id=None, language=language, seats={"robot": "person", "human": "person"})
+    view = await sessions.view(id, "robot")
+    for text in ("dance", "question: where is it?"):
+        view = await do(sessions, view, text)
+    await do(sessions, await sessions.view(id, "human"), "over there")
+    await do(sessions, await sessions.view(id, "robot"), "stop")
+    human, replay = await sessions.view(id, "human"), await sessions.replay(id, "human")
+    texts = strings(language)
+    told = "".join(Page(result_page(frame(language), human, replay, render_id="r")).texts)
+    for part in ("dance", texts("household.result.did_failed"), "where is it?", "over there"):
+        assert part.lower() in told.lower()
+    assert texts("household.result.over_gave_up") in told
+    stopped = replace(replay, over="stopped", carried_out="Give it away", deeds=())
+    told = "".join(Page(result_page(frame(language), human, stopped, render_id="r")).texts)
+    assert texts("household.result.over_stopped", deed="Give it away") in told
+    assert texts("household.result.did_nothing") in told
+    view = await sessions.view(id, "robot")
+    own = "".join(Page(result_page(frame(language), view, replay, render_id="r")).texts)
+    assert texts("household.result.over_gave_up") not in own
+
+
+async def test_the_price_rule_is_told(sessions: HandMeThatSessions) -> None:
+    page = robot(await begin(sessions))
+    assert "costs 10 points for each thing" in " ".join(page.split())
+    assert "no more than 5 things at once" in " ".join(page.split())
 
 
 async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logs import erase_participant
+from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Run
 from simulator.ambient.annotation.annotated import annotated, worker_forms
 from simulator.ambient.annotation.consolidation import (
@@ -27,6 +27,9 @@ from simulator.ambient.annotation.linguists import worker_statistics
 from simulator.ambient.annotation.validated import results
 from simulator.ambient.data import load_examples
 from simulator.ambient.examples import Disambiguation
+from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.importing.runs import import_file
+from simulator.ambient.trial_log import linguist_records
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 
@@ -266,3 +269,27 @@ def test_other_runs_are_refused(desk: Any) -> None:
     desk.put(Run(id="other", benchmark="clarq", setup="H2H", seed=0))
     with pytest.raises(InputError, match="other has no examples that linguists annotate"):
         flow(desk.reader, "other")
+
+
+def test_rewrites_of_a_merged_row_are_under_neither_linguist(tmp_path):
+    """A published row does not say whose a rewrite is."""
+    row = {
+        "id": 7,
+        "premise": "They met at the bank.",
+        "hypothesis": "They met near water.",
+        "worker_ids": ["a", "b"],
+        "annotations": ["neutral", "entailment|neutral"],
+        "disambiguations": {
+            "entailment": [{"premise": "They met at the river bank.", "hypothesis": "They met near water."}],
+            "neutral": [{"premise": "They met at the savings bank.", "hypothesis": "They met near water."}],
+        },
+    }
+    path, log = tmp_path / "linguists.jsonl", tmp_path / "log.sqlite"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with LogWriter(log, durable=False) as writer:
+        run = import_file(path, writer).run.id
+    with LogReader(log) as reader:
+        (shared,) = (case(reader, run, key, "val") for key in annotated(reader, run))
+        assert [voice.rewrites for voice in shared.voices] == [(), ()]
+        assert {one.rewrite.label for one in shared.merged} == {"entailment", "neutral"}
+        assert linguist_records(reader, [run]) == read_linguists(path).rows

@@ -21,6 +21,7 @@ from simulator.ambient.data import (
     read_examples,
 )
 from simulator.ambient.labels import CATEGORIES, LABELS
+from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
 
 Rows = dict[str, dict[str, Any]]
@@ -189,3 +190,45 @@ def test_a_damaged_row_of_other_files_makes_no_dataset_of_them(tmp_path):
     (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
     with pytest.raises(InputError, match="no file of AmbiEnt's examples"):
         load_examples(tmp_path)
+
+
+CROWD = {
+    "id": 1,
+    "premise": "The pass is closed in winter.",
+    "hypothesis": "No car crosses in January.",
+    "ambiguous_sent": "premise",
+    "distractor_idx": 0.0,
+    "labels": [None, "entailment", "neutral"],
+    "interpretations": [
+        "The passage is shut in winter.",
+        "The mountain pass is closed in winter to all.",
+        "The ticket is not sold in winter.",
+    ],
+    **{f"q{place}_gold": ["neutral", "neutral"] for place in range(4)},
+    **{f"d{place}_gold": [True, False] for place in range(1, 4)},
+}
+
+
+def test_distractors_are_read_out_of_the_crowds_file_beside_the_examples(write, rows, tmp_path) -> None:
+    """By id, both sentences and side; the examples' own go before."""
+    write("examples.jsonl", rows["1"])
+    other = CROWD | {"premise": "The pass was closed in winter."}
+    path = write("crowd.jsonl", other, CROWD, CROWD | {"id": 99})
+    [one] = load_examples(path.parent)
+    assert one.distractors == {"premise": "The passage is shut in winter."}
+    write("examples.jsonl", rows["1"] | {"distractors": {"premise": "My own."}})
+    [one] = load_examples(path.parent)
+    assert one.distractors == {"premise": "My own."}
+    write("examples.jsonl", rows["1"])
+    write("crowd.jsonl", CROWD | {"labels": ["neutral", "entailment", "neutral"], "distractor_idx": None})
+    [one] = load_examples(path.parent)
+    assert one.distractors == {}
+
+
+def test_the_published_crowd_file_brings_its_distractors(published) -> None:
+    held = [one for one in load_examples(published) if one.distractors]
+    assert len(held) == 60
+    items = crowd_items(load_examples(published), seed=1)
+    # Four distractors are the sentence or a reading; examples beyond the first sixty rows have none.
+    assert 56 <= len(items) < 65
+    assert all(len({one.sentence for one in item.candidates}) == 3 for item in items)

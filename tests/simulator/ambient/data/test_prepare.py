@@ -87,7 +87,17 @@ def test_given_distractors_go_first_and_missing_ones_are_named() -> None:
     [item] = crowd_items([TWO], seed=0, distractors={("2", "premise"): "A seal barked."})
     assert "A seal barked." in [one.sentence for one in item.candidates]
     with pytest.raises(InputError, match=r"^examples 0, 1, 2, 3, 4 and 1 more: no distractor"):
-        crowd_items(bare, seed=0, distractors={("6", "premise"): "x"})
+        crowd_items(bare[:6], seed=0)
+
+
+def test_an_example_without_a_distractor_that_can_be_shown_is_left_out_with_a_warning(caplog) -> None:
+    bare = example("6", "neutral", "entailment", distractor="")
+    same = example("5", "neutral", "entailment", distractor="The dog  barked.")
+    items = crowd_items([bare, TWO, same], seed=0)
+    assert [item.example_id for item in items] == ["2"]
+    assert items == crowd_items([TWO], seed=0)
+    told = [record.getMessage() for record in caplog.records]
+    assert ["example 6: no distractor" in told[0], "example 5: the distractor is" in told[1]] == [True, True]
 
 
 @pytest.mark.parametrize("distractor", ["The dog barked.", "The dog barked, 1."])

@@ -120,7 +120,7 @@ def one_of(place: int, **fields: str) -> Change:
         (
             "1",
             lambda row: row.update(distractors={"premise": "The ticket is not sold in winter."}),
-            [("error", "distractor", "distractors.premise: is the premise itself or one of its readings")],
+            [("warning", "distractor", "distractors.premise: is the premise itself or one of its readings")],
         ),
     ],
 )

@@ -32,6 +32,7 @@ ROW: dict[str, Any] = {
     "d3_gold": [True, False],
 }
 THREE = ROW | {"distractor_idx": None, "labels": ["entailment", "contradiction", "neutral"]}
+AGAIN = ROW | {"q0_gold": ["neutral", "neutral"]}
 JUDGED = ROW | {"labels": ["entailment", None, None], "distractor_idx": None, "q0_gold": [], "origin": "m/x"}
 RECORD = CrowdRecord(
     id="7",
@@ -58,14 +59,14 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
 
 
 def test_rows_go_through_files(tmp_path: Path) -> None:
-    path = write(tmp_path / "crowd.jsonl", ROW, THREE, ROW, JUDGED)
+    path = write(tmp_path / "crowd.jsonl", ROW, THREE, AGAIN, JUDGED)
     read = read_crowd(path)
     assert not read.faults
     assert [one.id for one in read.rows] == ["7"] * 4
     assert read.rows[3].origin == "m/x"
     write_crowd(tmp_path / "again.jsonl", read.rows)
     lines = (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == [ROW, THREE, ROW, JUDGED]
+    assert [json.loads(line) for line in lines] == [ROW, THREE, AGAIN, JUDGED]
     assert tuple(json.loads(crowd_line(RECORD))) == FIELDS
 
 

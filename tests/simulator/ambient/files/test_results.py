@@ -121,7 +121,7 @@ def test_what_varies_between_generation_files(path: Path) -> None:
     ],
 )
 def test_faults_of_generations(path: Path, change: dict[str, Any], problem: str) -> None:
-    read = read_generation(write(path, GENERATION, GENERATION | change, GENERATION))
+    read = read_generation(write(path, GENERATION, GENERATION | change, GENERATION | {"id": 13}))
     assert len(read.rows) == 2
     (fault,) = read.faults
     assert fault.line == 2
@@ -221,7 +221,7 @@ def test_continuations_with_missing_values(path: Path) -> None:
 def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> None:
     options = CONTINUATION["options"]
     turned = CONTINUATION | {"options": {name: options[name] for name in ("d", "y1", "y0")}}
-    as_published, other = read_continuations(write(path, CONTINUATION, turned)).rows
+    as_published, other = read_continuations(write(path, CONTINUATION, turned), "keep").rows
     assert other == as_published
     assert [one.name for one in other.options] == ["y0", "y1", "d"]
 

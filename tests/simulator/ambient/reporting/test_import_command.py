@@ -45,10 +45,11 @@ def discarded() -> Row:
     return linguists(3, "neutral") | {"discarded": {"bob": "offensive"}}
 
 
+VOTED_AGAIN = crowd(1) | {"q0_gold": ["neutral"] * 9}
 FILES: dict[str, tuple[str, list[Row], Any]] = {
     "generation": (
         "m-n4.jsonl",
-        [generation(1, GOOD, 1.0), generation("2_c", {}, 0.0, CHAT), generation(1, GOOD, 1.0)],
+        [generation(1, GOOD, 1.0), generation("2_c", {}, 0.0, CHAT), generation(1, GOOD, 1.0, "Tell.")],
         trial_log.generation_records,
     ),
     "true_false": (
@@ -64,7 +65,11 @@ FILES: dict[str, tuple[str, list[Row], Any]] = {
         [estimates(1, 0.1, 0.2, 0.3), turned(estimates(2, 0.1, None, 0.3))],
         trial_log.continuation_records,
     ),
-    "crowd": ("votes.jsonl", [crowd(1), crowd(1), crowd(1, 2), crowd(2)], trial_log.crowd_records),
+    "crowd": (
+        "votes.jsonl",
+        [crowd(1), crowd(1) | {"q0_gold": ["neutral"] * 9}, crowd(1, 2), crowd(2)],
+        trial_log.crowd_records,
+    ),
     "linguists": (
         "linguists.jsonl",
         [

@@ -73,14 +73,14 @@ async def test_true_or_false_by_scores(run, items):
     toy, item = Toy(), items["true_false"]
     played = await run(item, toy.seat(scoring=True, plain=True))
     assert len(played.turns) == 8
-    assert len(toy.asked) == 16
+    assert len(toy.asked) == 8, "both words in one pass"
     for payload in played.payloads:
         text = true_false_prompt(payload["template"], item.sentence, payload["rewrite"])
-        asked = [one for one in toy.asked if one.text in (text + TRUE, text + FALSE)]
-        assert [one.offsets for one in asked] == [(len(text) + 1,)] * 2
-        numbers = {one.text[len(text) :]: toy.score(one).positions[0].logprob for one in asked}
-        assert payload["scores"] == {"True": numbers[TRUE], "False": numbers[FALSE]}
-        assert payload["prediction"] == (numbers[TRUE] > numbers[FALSE])
+        (asked,) = [one for one in toy.asked if one.text == text]
+        assert asked.continuations == (TRUE, FALSE)
+        true, false = (one.logprob for one in toy.score(asked).likelihoods)
+        assert payload["scores"] == {"True": true, "False": false}
+        assert payload["prediction"] == (true > false)
         assert 0 < payload["mass"] < 1
         assert payload["decoding"] == {"service": "offline/toy", "scored": True}
         assert payload["shown"]["statement"] in text

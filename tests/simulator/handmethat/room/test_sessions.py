@@ -6,6 +6,7 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.errors import ConflictError, InputError
+from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.sessions import STUDY_PER_LEVEL, HandMeThatSessions
 from simulator.models import ScriptModel
 from simulator.seats import Reply
@@ -28,6 +29,7 @@ class Server:
         self.sessions = HandMeThatSessions(
             self.writer, self.reader, lambda name: ScriptModel(str), data=str(self._data), env={}
         )
+        self.builtin = HandMeThatSessions(self.writer, self.reader, lambda name: ScriptModel(str), env={})
 
     def stop(self):
         self.reader.close()
@@ -104,6 +106,32 @@ async def test_a_person_gives_the_instruction_to_a_robot(sessions):
     assert view.my_turn
     view = await play(sessions, episode, ["It is on the shelf."], seat="human")
     assert (view.ended, view.success) == (True, True)
+
+
+async def test_whom_a_person_plays_with_by_default_asks_back(server):
+    """However clear the instruction; and the person is told what the robot did, and why it ended."""
+    partner = server.sessions.opponents("human")[0].name
+    for task in builtin_tasks()[::9]:
+        for mode in ("partial", "full"):
+            episode = await server.builtin.start(
+                task_id=task.id,
+                language="en",
+                seats={"robot": partner, "human": "person"},
+                options={"mode": mode},
+            )
+            view = await server.builtin.view(episode, "human")
+            asked = 0
+            while view.my_turn:
+                asked += 1
+                view = await play(server.builtin, episode, ["I do not understand."], seat="human")
+            assert asked in (1, 2), (task.id, mode)
+            replay = await server.builtin.replay(episode, "human")
+            assert [bool(deed.answer) for deed in replay.deeds[:asked]] == [True] * asked
+            assert len(replay.deeds) == view.moves
+            assert replay.over == ("success" if view.success else replay.over) != ""
+            assert (
+                bool(replay.carried_out) == (replay.over in ("success", "stopped")) or replay.over == "limit"
+            )
 
 
 async def test_any_task_of_a_level(sessions):

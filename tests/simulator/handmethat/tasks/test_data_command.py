@@ -79,3 +79,43 @@ def test_a_check_finds_episodes_by_name_and_by_content(published: Path, tmp_path
     faults = check_episodes(find_episodes(published))
     assert [fault.severity for fault in faults] == ["warning"]
     assert "1 files that are not there" in faults[0].message
+
+
+def test_all_sets_of_a_folder_are_registered(
+    published: Path, task: Task, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However deep they lie, under names of their own too; their splits become one."""
+    deep = published / "more" / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    for number in (5, 6, 7):
+        write_file(replace(task, id=f"task-bring_me-64-{number}-2", goal=GOAL), deep)
+    write_file(replace(task, id="task-bring_me-64-5-2", goal=GOAL), published)  # the same once more
+    own = write_file(replace(task, id="task-bring_me-64-9-2", goal=GOAL), deep)
+    own.rename(deep / "mine.json")
+    names = [f"task-bring_me-64-{number}-2.json" for number in (5, 6, 7)]
+    write_split(make_split(names, dict.fromkeys(names, "test")), deep / SPLIT_FILE)
+    add_handmethat(published, "handmethat", True)
+    assert "episodes 6, level 1 0, level 2 6" in capsys.readouterr().out.replace("\n", " ")
+    assert [file.name for file in find_episodes(published)].count(SPLIT_FILE) == 2
+    loaded = [one.id for one in load_tasks("handmethat")]
+    assert loaded == [*NAMES, *(name.removesuffix(".json") for name in names), "mine"]
+    assert len(load_tasks("handmethat", split="test")) == 4
+    assert len(load_tasks("handmethat", split="train")) == 1
+
+
+def test_sets_with_other_episodes_of_one_name_are_left_to_be_chosen(published: Path, task: Task) -> None:
+    other = published / "other"
+    other.mkdir()
+    write_file(replace(task, id=NAMES[0], goal=GOAL, level=3), other)
+    with pytest.raises(InputError, match=rf"{NAMES[0]}\.json is another one in .* --name.*other \(1\)"):
+        register(published, partial=True)
+    assert datasets.find("handmethat") is None
+    assert register(other, partial=True).dataset.details["episodes"] == 1
+
+
+def test_a_file_in_two_parts_is_no_split(published: Path) -> None:
+    beside = published / "data" / FOLDER / SPLIT_FILE
+    names = [f"{name}.json" for name in NAMES]
+    write_split(make_split(names, {names[0]: "test", names[1]: "test"}), beside)
+    with pytest.raises(InputError, match=rf"{names[0]} is in train and in test"):
+        register(published, partial=True)

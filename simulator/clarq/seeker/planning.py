@@ -1,0 +1,111 @@
+"""What the offline seeker asks next: one question per slot, rephrased once, until all slots are closed.
+
+A **slot** is something to be known (`Topic.slot`). It is closed once a line of the provider's settles it, and
+given up once it has been asked twice. What was asked before is not read off the seeker's own lines but worked
+out again from what the provider had said at the time, as the plan follows from that alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final, Literal
+
+from simulator.clarq.graph import farewell
+from simulator.clarq.seeker.noticing import Topic
+from simulator.clarq.seeker.topics import Case, answered, answered_first, case, open_topics
+
+Manner = Literal["careful", "hasty", "verbose"]
+MANNERS: Final[tuple[Manner, ...]] = ("careful", "hasty", "verbose")
+Asked = tuple[tuple[Topic, ...], ...]
+
+_AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
+_TRIES: Final = {"careful": 2, "hasty": 1, "verbose": 4}  # askings of a slot
+_FAINT: Final = frozenset({"how", "step"})
+_REPHRASED: Final = frozenset({"choice", "where"})  # kinds worth a second question
+
+
+@lru_cache(maxsize=2048)
+def plan(now: Case, manner: Manner) -> Asked:
+    """The topics asked about turn by turn, last of all what to ask now; no topics are a goodbye."""
+    before = plan(case(now.background, now.said[:-1], now.language), manner) if now.said else ()
+    return (*before, _next(now, before, manner))
+
+
+def tries(topic: Topic, asked: Asked) -> int:
+    """How often the slot of `topic` has been asked about."""
+    return sum(topic.slot in {one.slot for one in together} for together in asked)
+
+
+def _next(now: Case, asked: Asked, manner: Manner) -> tuple[Topic, ...]:
+    """What to ask about next, given what has been asked before."""
+    left = [topic for topic in open_topics(now) if not _unsayable(topic)]
+    if left and left[0].kind == "start":
+        return tuple(left)
+    fresh = [topic for topic in left if not tries(topic, asked)]
+    if manner == "careful":
+        firm = [topic for topic in fresh if topic.kind not in _FAINT]
+        faint = [topic for topic in fresh if topic.kind in _FAINT]
+        again = [topic for topic in left if tries(topic, asked) and _worth_rephrasing(topic, asked, now)]
+        passed = [topic for topic in _decided_by_the_way(now) if not tries(topic, asked)]
+        fresh = [*firm, *again, *passed, *([] if _fruitless(asked, now) else faint)]
+    elif manner == "verbose":
+        fresh = [*_unanswered([topic for topic in left if tries(topic, asked)], asked, now), *fresh]
+    return tuple(fresh[: _AT_ONCE[manner]])
+
+
+def _decided_by_the_way(now: Case) -> list[Topic]:
+    """Choices that a line has decided which answered something else, so that it may have meant another."""
+    return [
+        replace(topic, kind="passed", why="decided while something else was asked")
+        for topic in now.noticed
+        if topic.kind in {"choice", "alternatives"} and topic not in now.open and not _unsayable(topic)
+    ]
+
+
+def _fruitless(asked: Asked, now: Case) -> bool:
+    """Whether a question of a faint kind has been refused already."""
+    told = dict(now.told)
+    return any(
+        together and together[0].kind in _FAINT and line not in told for line, together in enumerate(asked)
+    )
+
+
+def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:
+    """Whether to ask again: about a choice in other words, about a source if something else was told."""
+    if topic.kind not in _REPHRASED or tries(topic, asked) >= _TRIES["careful"]:
+        return False
+    line = _last_asked(topic, asked)
+    refused = line not in dict(now.told)
+    return topic.kind == "choice" if refused else not answered(topic, line, now)
+
+
+def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
+    """Of the topics asked together with others, those to repeat: no reply has answered them yet.
+
+    None is repeated after a reply that told nothing.
+    """
+    told = {line for line, _ in now.told}
+    done: set[tuple[str, ...]] = set()
+    for line in sorted(told & set(range(len(before)))):
+        together = [topic for topic in before[line] if topic.slot not in done]
+        if (first := answered_first(together, line, now)) is not None:
+            done.add(first.slot)
+    return [
+        topic
+        for topic in asked
+        if topic.slot not in done
+        and tries(topic, before) < _TRIES["verbose"]
+        and _last_asked(topic, before) in told
+    ]
+
+
+def _last_asked(topic: Topic, before: Asked) -> int:
+    """The number of the seeker's line, and so of the reply to it, that asked about `topic` last."""
+    return max(line for line, together in enumerate(before) if topic.slot in {one.slot for one in together})
+
+
+def _unsayable(topic: Topic) -> bool:
+    """Whether asking would end the dialogue, because the topic itself is about a goodbye."""
+    return any(farewell(text) for text in (topic.about, topic.step, *topic.options))

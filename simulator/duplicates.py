@@ -1,0 +1,68 @@
+"""Rows of a file that tell the same thing again: counted, and left out or kept, as one chooses.
+
+Numbers of a file in which rows stand twice are wrong without a word, so every reader looks for them. By
+default the first holds and the others are faults; ``keep`` takes them all, and tells of them by warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeVar
+
+import typer
+
+from simulator.jsonlines import Read
+from trees.faults import Fault
+
+Duplicates = Literal["refuse", "keep"]
+CODE: Final = "duplicate"
+RowT = TypeVar("RowT")
+
+DuplicatesOption = Annotated[
+    Duplicates,
+    typer.Option(help="rows that a file holds twice: leave the later ones out and say so, or count them all"),
+]
+
+
+def told_once(
+    path: str | Path,
+    read: Read[RowT],
+    key: Callable[[RowT], tuple[str, Hashable]],
+    duplicates: Duplicates = "refuse",
+    *,
+    code: str = CODE,
+    message: str = "told twice: line {line}",
+) -> Read[RowT]:
+    """Give rows whose key is that of an earlier one a fault, and leave them out if they are refused.
+
+    Args:
+        path: the file.
+        read: its rows.
+        key: a row's id, and what else tells it apart.
+        duplicates: whether later ones are left out (errors) or kept (warnings).
+        code: of the faults.
+        message: of the faults, with ``{line}`` for where the first stands.
+    """
+    first: dict[tuple[str, Hashable], int] = {}
+    faults: list[Fault] = []
+    kept: list[tuple[RowT, int]] = []
+    for row, line in zip(read.rows, read.lines, strict=True):
+        known = key(row)
+        earlier = first.setdefault(known, line)
+        if earlier == line:
+            kept.append((row, line))
+            continue
+        told = message.format(line=earlier)
+        if duplicates == "keep":
+            kept.append((row, line))
+            faults.append(Fault(str(path), known[0], line, CODE, f"{told}; counted again", "warning"))
+        else:
+            faults.append(Fault(str(path), known[0], line, code, told))
+    rows, lines = tuple(one for one, _ in kept), tuple(line for _, line in kept)
+    return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+
+
+def left_out(faults: Iterable[Fault]) -> int:
+    """Count the rows that are not there: duplicates that are kept are."""
+    return sum(fault.severity == "error" for fault in faults)

@@ -1,0 +1,237 @@
+"""HandMeThat for learners that take numbers: a `Discrete` action space with a mask, and no text anywhere.
+
+``gymnasium.make("askback/HandMeThatDiscrete-v0", tasks=…)``. Stable-Baselines3, sb3-contrib (`action_masks`)
+and RLlib (``action_mask`` in the observation) can be used with it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from simulator.errors import InputError
+from simulator.handmethat.actions import domain
+from simulator.handmethat.env.commands import Command, Reader
+from simulator.handmethat.env.gym_env import HandMeThat
+from simulator.handmethat.env.structured import MOST_ENTITIES, structured_space
+from simulator.handmethat.hierarchy import STATES, hierarchy
+from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, QUESTS, VERBS, Meaning
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import HUMAN, World
+
+SLOTS: Final = 192
+"""Numbers of actions: more than there are commands in any state of a household as they are drawn."""
+STORY: Final = 128
+"""Human actions of a story; of a longer one the last count."""
+COMMAND_VERBS: Final = (
+    "move",
+    "pick-up",
+    "pick-up-from",
+    "put-inside",
+    "put-ontop",
+    "give",
+    "take",
+    "open",
+    "close",
+    "toggle-on",
+    "toggle-off",
+    "heat",
+    "cool",
+    "soak",
+    "slice",
+    "clean",
+)
+STORY_VERBS: Final = tuple(domain("human"))
+UTTERANCE: Final = ("quest", *KIND_KEYS, "place", *STATES, "color", "size", "destination", "verb")
+"""What the columns of ``utterance`` say; see `HandMeThatDiscrete`."""
+_ARRAYS: Final = ("kind", "color", "size", "states", "place", "visible", "given")
+Observed = dict[str, NDArray[Any]]
+_HUMAN_ROW: Final = MOST_ENTITIES + 1
+_STORY_ARGS: Final = 4
+
+
+class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
+    """`HandMeThat` in numbers.
+
+    An action is the number of a command: 0 to 15 move to the locations, 16 to the human, in every household
+    alike; the others are those of ``valid``, in its order, so what they mean is told by the observation.
+    A number that ``action_mask`` forbids changes nothing and is charged like any nonsense.
+
+    An observation is a dictionary of whole numbers. Rows are entities in the order of creation; in
+    ``commands``, ``utterance`` and ``story`` a row is told as 1 + its number, and 0 stands for none.
+
+    * ``kind``, ``color``, ``size``, ``states``, ``place``, ``visible``, ``given``: see `structured_space`.
+    * ``at``, ``holding``: 1 + the row; ``at`` is `MOST_ENTITIES` + 1 at the human, ``holding`` 0 with an
+      empty hand.
+    * ``commands``: for each action 1 + the verb's number in `COMMAND_VERBS`, and the rows of its two things
+      (the human: `MOST_ENTITIES` + 1).
+    * ``action_mask``: 1 for each action that may be taken; also in ``info``, and as `action_masks`.
+    * ``utterance``: what the human said, by the columns of `UTTERANCE`: 1 + the quest type; 1 + the number
+      of the class, of the subclass, of the type (`class_numbers`, `subclass_numbers`; types as ``kind``);
+      the row of the container that was named; for each state 0 if nothing was said of it, 1 for false, 2
+      for true; 1 + colour, 1 + size; the row of the destination; 1 + the verb.
+    * ``story``: what the human did before, oldest first: 1 + the action's number in `STORY_VERBS`, and the
+      rows of its things.
+
+    Args:
+        slots: actions that there are.
+        options: of `HandMeThat`: ``tasks``, ``split``, ``mode``, ``limit``, ``commands``, ``reference``,
+            ``costs``, ``shaping``.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self, *, slots: int = SLOTS, **options: Any) -> None:
+        refused = {"observation", "render_text", "language", "append_view", "extended", "render_mode"}
+        if found := refused & options.keys():
+            raise InputError(f"{min(found)}: HandMeThatDiscrete has no text; leave it out")
+        if options.get("commands", "listed") is None:
+            raise InputError("commands None: HandMeThatDiscrete needs them; say listed or strict")
+        self._env = HandMeThat(observation="structured", render_text=False, **options)
+        self._slots = slots
+        self._valid: list[str] = []
+        self._task: dict[str, NDArray[Any]] = {}
+        self._reader: Reader | None = None
+        self.action_space = spaces.Discrete(slots)
+        self.observation_space = _space(slots)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observed, dict[str, Any]]:
+        """Begin an episode; see `HandMeThat.reset`."""
+        super().reset(seed=seed)
+        arrays, info = self._env.reset(seed=seed, options=options)
+        task = self._env.game.task
+        self._task = {"utterance": utterance_row(task.world, task.utterance), "story": story_rows(task)}
+        self._reader = self._env.game.reader
+        return self._told(arrays, info, over=False)
+
+    def step(self, action: int) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
+        """Give the command of a number; see `HandMeThat.step`."""
+        command = self._valid[action] if 0 <= action < len(self._valid) else ""
+        arrays, reward, terminated, truncated, info = self._env.step(command)
+        observation, info = self._told(arrays, info, over=terminated or truncated)
+        return observation, reward, terminated, truncated, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions may be taken now: the name that sb3-contrib looks for."""
+        return np.arange(self._slots) < len(self._valid)
+
+    def command(self, action: int) -> str:
+        """The words of an action; empty if it may not be taken."""
+        return self._valid[action] if 0 <= action < len(self._valid) else ""
+
+    def _told(
+        self, arrays: dict[str, Any], info: dict[str, Any], over: bool
+    ) -> tuple[Observed, dict[str, Any]]:
+        self._valid = [] if over else info["valid"]
+        if len(self._valid) > self._slots:
+            raise InputError(
+                f"task {info['task']!r}: {len(self._valid)} commands are valid, and there are {self._slots} "
+                "actions; make the environment with more slots"
+            )
+        assert self._reader is not None
+        rows = np.zeros((self._slots, 3), np.int16)
+        if self._valid:
+            rows[: len(self._valid)] = [_command_row(self._reader.read(text)) for text in self._valid]
+        mask = self.action_masks().astype(np.int8)
+        at, holding = int(arrays["at"]), int(arrays["holding"])
+        observation = {name: arrays[name] for name in _ARRAYS}
+        # What was observed is the learner's to keep and change.
+        observation |= {name: array.copy() for name, array in self._task.items()}
+        observation |= {
+            "at": np.array([at + 1], np.int16),
+            "holding": np.array([0 if holding == MOST_ENTITIES else holding + 1], np.int16),
+            "commands": rows,
+            "action_mask": mask,
+        }
+        return observation, info | {"action_mask": mask.copy()}
+
+
+def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
+    """What was said, by the columns of `UTTERANCE`."""
+    table, said = hierarchy(), dict(utterance.description)
+    place = next((str(said[key]) for key in PLACE_KEYS if key in said), None)
+    argument, quest = utterance.argument, utterance.quest
+    numbers = (
+        1 + QUESTS.index(quest),
+        class_numbers().get(str(said.get("class")), 0),
+        subclass_numbers().get(str(said.get("subclass")), 0),
+        1 + list(table.kinds).index(str(said["type"])) if "type" in said else 0,
+        0 if place is None else 1 + world.index[place],
+        *(1 + bool(said[name]) if name in said else 0 for name in STATES),
+        1 + table.colors.index(str(said["color"])) if "color" in said else 0,
+        1 + table.sizes.index(str(said["size"])) if "size" in said else 0,
+        1 + world.index[argument] if quest == "move_to" and argument is not None else 0,
+        _numbered(VERBS).get(argument or "", 0),
+    )
+    return np.array(numbers, np.int16)
+
+
+def story_rows(task: Task) -> NDArray[np.int16]:
+    """What the human did, by number and rows."""
+    found = np.zeros((STORY, 1 + _STORY_ARGS), np.int16)
+    for i, (name, args) in enumerate(task.actions[-STORY:]):
+        found[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(one + 1 for one in args))
+    return found
+
+
+@cache
+def class_numbers() -> Mapping[str, int]:
+    """Class -> 1 + its number."""
+    return _numbered(kind.cls for kind in hierarchy().kinds.values())
+
+
+@cache
+def subclass_numbers() -> Mapping[str, int]:
+    """Subclass -> 1 + its number."""
+    return _numbered(kind.subclass for kind in hierarchy().kinds.values())
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
+
+
+def _command_row(command: Command) -> tuple[int, int, int]:
+    first, second = (*command.args, None, None)[:2]
+    return 1 + COMMAND_VERBS.index(command.verb), _row(first), _row(second)
+
+
+def _row(entity: int | None) -> int:
+    if entity is None:
+        return 0
+    return _HUMAN_ROW if entity == HUMAN else 1 + entity
+
+
+def _space(slots: int) -> spaces.Dict:
+    table = hierarchy()
+    arrays = structured_space(spaces.Text(1)).spaces
+    most = [
+        len(QUESTS),
+        len(class_numbers()),
+        len(subclass_numbers()),
+        len(table.kinds),
+        MOST_ENTITIES,
+        *[2] * len(STATES),
+        len(table.colors),
+        len(table.sizes),
+        MOST_ENTITIES,
+        len(VERBS),
+    ]
+    return spaces.Dict(
+        {name: arrays[name] for name in _ARRAYS}
+        | {
+            "at": spaces.Box(1, _HUMAN_ROW, (1,), np.int16),
+            "holding": spaces.Box(0, MOST_ENTITIES, (1,), np.int16),
+            "commands": spaces.Box(0, _HUMAN_ROW, (slots, 3), np.int16),
+            "action_mask": spaces.Box(0, 1, (slots,), np.int8),
+            "utterance": spaces.Box(np.zeros(len(most), np.int16), np.array(most, np.int16), dtype=np.int16),
+            "story": spaces.Box(0, MOST_ENTITIES, (STORY, 1 + _STORY_ARGS), np.int16),
+        }
+    )

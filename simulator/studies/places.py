@@ -1,0 +1,92 @@
+"""The places of one study: looked up in the log, and moved there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from logs import LogConflict, LogReader, LogWriter
+from logs.rows import Event
+from simulator.errors import ConflictError
+from simulator.studies.files import Study
+from simulator.studies.ledger import Ledger, assignment_row, written
+from simulator.studies.quota import Place, State
+
+
+class Places:
+    """Reads and writes the places of a study; who gets one, `StudyDesk` decides.
+
+    Args:
+        log: a durable writer; `reader` reads the same file.
+        clock: tells the present time.
+    """
+
+    def __init__(
+        self, log: LogWriter, reader: LogReader, study: Study, clock: Callable[[], datetime]
+    ) -> None:
+        self.study = study
+        self._log = log
+        self._reader = reader
+        self._clock = clock
+        self._ledger = Ledger(reader, study.run_id)
+        self._stale_after = timedelta(minutes=study.stale_after_minutes)
+
+    def ledger(self) -> tuple[Place, ...]:
+        """Every place given so far, in the order given."""
+        return tuple(map(self._ledger.moved, self._ledger.read()))
+
+    def _mine(self, participant: str) -> tuple[Place, ...]:
+        return tuple(place for place in self._ledger.read() if place.participant == participant)
+
+    def _required(self, participant: str) -> tuple[Place, ...]:
+        mine = self._mine(participant)
+        if not mine:
+            raise ConflictError(f"{participant} has no place in study {self.study.id!r}: let them in first.")
+        return mine
+
+    async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:
+        """All places, after those that have gone stale were taken back, and the number due next."""
+        places, number = self._looked_up(now)
+        stale = [place for place in places if place.stale(now, self._stale_after)]
+        for place in stale:
+            await self._expire(place, "stale")
+        return self._looked_up(now) if stale else (places, number)
+
+    def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
+        """All places and the number due next; of places that look stale, when their holders last moved."""
+        places, number = self._ledger.read_numbered()
+        moved = (self._ledger.moved(one) if one.stale(now, self._stale_after) else one for one in places)
+        return tuple(moved), number
+
+    async def _expire(self, place: Place, reason: str) -> Place:
+        return await self._move(place, "expired", reason=reason) if place.live else place
+
+    async def _claim(self, place: Place) -> Place | None:
+        """Write a new place; None if another desk was first with its number."""
+        try:
+            return await self._move(place, place.state)
+        except LogConflict:
+            return None
+
+    async def _move(self, place: Place, state: State, reason: str = "") -> Place:
+        """Write the place's next state; how it stands then, which is as before if that cannot be."""
+        row = assignment_row(
+            replace(place, state=state),
+            run_id=self.study.run_id,
+            item_hash=self.study.content_hash,
+            now=self._clock(),
+            reason=reason,
+        )
+        await self._log.write(row)
+        return self._ledger.place(place.id)
+
+    async def _note(self, kind: str, place: Place) -> None:
+        event = Event(
+            kind=kind,
+            run_id=self.study.run_id,
+            participant_id=place.participant,
+            details={"place": place.id, "policy": self.study.resume.policy, "attempt": place.attempt},
+            created_at=written(self._clock()),
+        )
+        await self._log.write(event)

@@ -1,0 +1,109 @@
+"""How many of the questions of a bank HandMeThat's built-in human answers rightly, and tells nothing else.
+
+Run as a script: ``make bench``. Intervals come from resampling whole episodes, as questions about one are
+not independent. With ``--wrong`` the faults of the half that may be looked at are printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from simulator.handmethat.env.asking import read_mentions
+from simulator.handmethat.env.questions import Answer, answer
+from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.hierarchy import STATES
+from simulator.handmethat.task import Task
+from simulator.stats import Interval, cluster_bootstrap
+
+BANK = Path(__file__).parents[1] / "simulator" / "handmethat" / "giver_bank.yaml"
+FLOOR = 0.9  # of either half in either language
+FACTS = {"kind": "type", "object": "type", **dict.fromkeys(STATES, "state")}
+
+
+class Asked(NamedTuple):
+    """A question of the bank: what was expected, and what came."""
+
+    episode: str
+    half: str
+    language: str
+    manner: str
+    kind: str
+    facts: frozenset[str]
+    text: str
+    answer: Answer
+    told: frozenset[str]
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer is of the expected kind and tells what was asked and nothing else."""
+        return self.answer.kind == self.kind and self.told == self.facts
+
+
+def ask_all(bank: Mapping[str, Sequence[Sequence[Any]]]) -> list[Asked]:
+    """Ask every question of `bank`."""
+    tasks = {task.id: task for task in builtin_tasks()}
+    rows = []
+    for episode, questions in bank.items():
+        for half, language, manner, kind, facts, text in questions:
+            found = answer(tasks[episode], text, language)
+            told = facts_of(tasks[episode], found)
+            rows.append(Asked(episode, half, language, manner, kind, frozenset(facts), text, found, told))
+    return rows
+
+
+def facts_of(task: Task, found: Answer) -> frozenset[str]:
+    """What the words of an answer tell: ``type``, ``place``, ``color`` and so on."""
+    keys = {FACTS.get(mention.key, mention.key) for mention in read_mentions(task.world, found.text)}
+    if found.key.split("+") == ["destination"] * (found.key.count("+") + 1):
+        keys = {"destination" if key == "place" else key for key in keys}
+    return frozenset(keys)
+
+
+def share(rows: Sequence[Asked]) -> Interval:
+    """Of right answers, with an interval."""
+    return cluster_bootstrap([float(row.right) for row in rows], [row.episode for row in rows])
+
+
+def main() -> int:
+    """Measure and print; 1 if a share is below the floor."""
+    rows = ask_all(yaml.safe_load(BANK.read_text(encoding="utf-8")))
+    console = Console()
+    table = Table("half", "language", "question", "n", "right", "95 %", title="the built-in human's answers")
+    worst = 1.0
+    for half in ("dev", "held"):
+        for language in ("en", "zh"):
+            of = [row for row in rows if (row.half, row.language) == (half, language)]
+            groups = {"all": of} | {
+                name: [row for row in of if row.manner == name]
+                for name in dict.fromkeys(row.manner for row in of)
+            }
+            worst = min(worst, share(of).value)
+            for name, some in groups.items():
+                found = share(some)
+                table.add_row(
+                    half,
+                    language,
+                    name,
+                    str(len(some)),
+                    f"{found.value:.3f}",
+                    f"{found.low:.3f}-{found.high:.3f}",
+                )
+    console.print(table)
+    if "--wrong" in sys.argv:  # of the half that may be looked at
+        for row in rows:
+            if row.half == "dev" and not row.right:
+                console.print(
+                    row.episode, row.kind, sorted(row.facts), row.text, row.answer, sorted(row.told)
+                )
+    return int(worst < FLOOR)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Disks that are full, logs that have lost everything, folders that cannot be written: a sentence each."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from rich.console import Console
+from typer.testing import CliRunner
+
+import app
+from logs import LogError, LogReader, LogWriter, NotALog, writer
+from logs.connect import check_writable
+from simulator.clarq.data import load_items
+from simulator.clarq.room import ROOM
+from simulator.errors import InputError
+from simulator.runner.command import Manner, Wanted, play
+from ui import command
+from ui.health import Health, add_health
+
+
+class Full(sqlite3.OperationalError):
+    """What SQLite says once the disk is full."""
+
+    sqlite_errorname = "SQLITE_FULL"
+
+
+@pytest.fixture
+def full_for_a_moment(monkeypatch):
+    """The disk is full for one group of rows; what comes after it fits again."""
+    real, groups = writer.insert_group, []
+
+    def insert_group(connection, entries, shortener):
+        groups.append(len(entries))
+        if len(groups) == 2:  # the first holds the run
+            raise Full("database or disk is full")
+        return real(connection, entries, shortener)
+
+    monkeypatch.setattr(writer, "insert_group", insert_group)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_of_a_full_disk_the_first_error_is_told(full_for_a_moment, tmp_path, monkeypatch, concurrency):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    wanted = Wanted(
+        room=ROOM,
+        seats={"seeker": "offline/seeker", "provider": "offline/experts"},
+        items=tuple(load_items("builtin", "en", limit=20)),
+        manner=Manner(log=tmp_path / "log.sqlite", workers=1, concurrency=concurrency),
+    )
+    with pytest.raises(LogError, match="The disk is full") as told:
+        play(wanted, Console(quiet=True))
+    assert "not in the log" not in str(told.value)
+    run = play(wanted, Console(quiet=True))
+    with LogReader(tmp_path / "log.sqlite") as reader:
+        assert len(reader.endings(run)) == 20
+
+
+def test_an_empty_file_is_no_new_log(tmp_path):
+    path = tmp_path / "log.sqlite"
+    path.touch()
+    for opening in (lambda: LogWriter(path, durable=True), lambda: LogReader(path)):
+        with pytest.raises(NotALog, match=r"empty \(0 bytes\).*Restore a backup"):
+            opening()
+    assert path.stat().st_size == 0
+    path.unlink()
+    LogWriter(path, durable=True).close()
+    LogReader(path).close()
+
+
+def test_the_app_says_in_a_sentence_that_its_folder_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(command, "_serve", lambda *serving: pytest.fail("the app has started"))
+    result = CliRunner().invoke(app.cli, ["app", "--port", "7997", "--log", str(tmp_path / "log.sqlite")])
+    assert isinstance(result.exception, InputError)
+    assert "cannot be written" in str(result.exception) and "ASKBACK_HOME" in str(result.exception)
+
+
+def test_health_tries_a_write(tmp_path, caplog):
+    path = tmp_path / "log.sqlite"
+    LogWriter(path, durable=True).close()
+    before = path.read_bytes()[:100]
+    check_writable(path)
+    assert path.read_bytes()[:24] == before[:24]
+
+    def ask():
+        server = FastAPI()
+        add_health(server, path)
+        with TestClient(server) as client:
+            return client.get("/health")
+
+    assert (ask().status_code, ask().json()) == (200, {"status": "ok"})
+    path.unlink()
+    caplog.set_level(logging.ERROR)
+    answer = ask()
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "failing", "problem": "the log cannot be written"}
+    assert str(path) in caplog.text
+
+
+async def test_health_is_tried_now_and_then_only(tmp_path):
+    health = Health(tmp_path / "gone.sqlite")
+    assert await health.problem() == "the log cannot be written"
+    LogWriter(tmp_path / "gone.sqlite", durable=True).close()
+    assert await health.problem() == "the log cannot be written"
+    assert await Health(tmp_path / "gone.sqlite").problem() == ""

@@ -1,0 +1,255 @@
+"""What the offline seeker asks over whole dialogues: one question per slot, and an end."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from personas.templates import render
+from simulator.clarq import graph
+from simulator.clarq.data import load_items
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_offline import OfflineSeeker
+from simulator.clarq.seeker.groups import groups, parts
+from simulator.clarq.seeker.knowledge import knowledge_of
+from simulator.clarq.seeker.noticing import Topic
+from simulator.clarq.seeker.planning import plan
+from simulator.clarq.seeker.requiring import read_requirement
+from simulator.clarq.seeker.topics import case
+from simulator.seats import Line, View
+from simulator.seeds import derive_seed
+from trees import Background, Task
+
+NOTHING = {"en": "I cannot say more about that.", "zh": "这一点我说不了更多。"}
+
+
+@cache
+def builtin_turns(language: str) -> tuple[tuple[Task, tuple[tuple[View, str, dict, bool], ...]], ...]:
+    """For every third built-in task: view, line and trace per turn, and whether a node was given."""
+    return tuple((task, asyncio.run(_played(task))) for task in load_items("builtin", language)[::3])
+
+
+async def _played(task: Task) -> tuple[tuple[View, str, dict, bool], ...]:
+    turns: list = []
+    views: list[View] = []
+
+    class Watched(OfflineSeeker):
+        async def reply(self, view: View):
+            views.append(view)
+            return await super().reply(view)
+
+    async def record(turn: object) -> None:
+        turns.append(turn)
+
+    table = graph.Table(
+        episode_id="e",
+        task=task,
+        prompt="",
+        seeker=Watched(),
+        provider=graph.ProviderAgent(OfflineExperts(), "offline"),
+        record=record,
+        seed=derive_seed(1, task.id),
+    )
+    await (
+        graph.build_graph()
+        .compile()
+        .ainvoke(graph.rebuild([]), context=table, config={"recursion_limit": 90})
+    )
+    mine = [number for number, turn in enumerate(turns) if turn.seat == "seeker"]
+    return tuple(
+        (
+            view,
+            turns[number].text,
+            turns[number].payload["trace"],
+            number + 1 < len(turns) and bool(turns[number + 1].payload.get("give")),
+        )
+        for view, number in zip(views, mine, strict=True)
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_question_goes_through_the_inventory(language: str) -> None:
+    """What a question names of the background is of one kind, or somebody has spoken of it."""
+    scanned = []
+    for task, turns in builtin_turns(language):
+        knowledge = knowledge_of(task.background, language)
+        alike = [set(group.options) for group in groups(task.background, language)]
+        names = [parts(text).name for text in (*task.background.items, *task.background.skills)]
+        for view, text, trace, _ in turns:
+            heard = knowledge.terms(" ".join(line.text for line in view.lines if line.seat == "provider"))
+            named = [name for name in names if name.lower() in text.lower() and trace["act"] == "ask"]
+            odd = [name for name in named if not knowledge.terms(name) & heard]
+            if len(odd) > 1 and not any(
+                {name.lower() for name in odd} <= {o.lower() for o in g} for g in alike
+            ):
+                scanned.append((task.id, text))
+    assert not scanned
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_was_refused_is_asked_once_more_at_most_and_in_other_words(language: str) -> None:
+    asked = 0
+    for task, turns in builtin_turns(language):
+        refused: dict[str, list[str]] = {}
+        texts = [text for _, text, trace, _ in turns if trace["act"] == "ask"]
+        assert len(texts) == len(set(texts)), task.id
+        for _, text, trace, given in turns:
+            for topic in trace["topics"] if trace["act"] == "ask" else ():
+                asked += 1
+                earlier = refused.setdefault(topic["slot"], [])
+                assert len(earlier) < 2, (task.id, text)
+                if not given:
+                    earlier.append(text)
+    assert asked > 60
+
+
+async def _talk(
+    background: Background, replies: Sequence[str], language: str = "en"
+) -> list[tuple[str, dict]]:
+    """The seeker's lines and traces when the provider says `replies`, the last of them for ever."""
+    lines, spoken = [Line("provider", "Hello.")], []
+    for turn in range(30):
+        view = View(
+            episode_id="e",
+            seat="seeker",
+            number=len(lines),
+            language=language,
+            lines=tuple(lines),
+            task=graph.SeekerKnows(background, "", language),
+            seed=turn,
+            options={"turn_limit": 40},
+        )
+        reply = await OfflineSeeker().reply(view)
+        spoken.append((reply.text, reply.trace))
+        if reply.trace["act"] == "goodbye":
+            break
+        lines += [Line("seeker", reply.text), Line("provider", replies[min(turn, len(replies) - 1)])]
+    return spoken
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_against_a_wall_every_slot_is_asked_and_given_up(language: str) -> None:
+    """A provider that tells nothing after the opening is not asked for ever."""
+    for task in load_items("builtin", language)[::6]:
+        spoken = await _talk(task.background, [task.tree.opening, NOTHING[language]], language)
+        assert spoken[-1][1]["act"] == "goodbye", task.id
+        slots = [topic["slot"] for _, trace in spoken for topic in trace["topics"]]
+        assert max(map(slots.count, slots)) <= 2
+        texts = [text for text, _ in spoken]
+        assert len(texts) == len(set(texts)), task.id
+
+
+async def test_it_stops_when_the_slots_are_closed() -> None:
+    background = Background(
+        "snow farmer",
+        "harvesting the first snow",
+        items=("A tin shovel", "A pearl shovel", "A sieve", "Some coins"),
+        scenes=("Owl Ridge", "Hare Ridge", "Tinker's Shop"),
+    )
+    opening = "Walk up the ridge before sunrise and take a shovel with you."
+    replies = [opening, "The snow lies on Hare Ridge.", "Take the tin shovel."]
+    acts = [trace["act"] for _, trace in await _talk(background, [*replies, NOTHING["en"]])]
+    assert acts == ["start", "ask", "ask", "goodbye"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("You have to defeat the goblin and the chimera in the arena.", "the goblin"),
+        ("In the arena, replace the crystal oscillator, the inductor and the chimera.", "the inductor"),
+    ],
+)
+async def test_what_was_named_in_one_breath_is_not_forgotten(said: str, asked: str) -> None:
+    background = Background("fighter", "winning in the arena", skills=("Cast ice magic", "Cast fire magic"))
+    spoken = await _talk(background, [said, "The chimera fears ice magic.", NOTHING["en"]])
+    assert any(text.endswith(f"about {asked}?") for text, _ in spoken)
+
+
+async def test_a_choice_that_was_decided_while_another_was_asked_is_made_sure_of() -> None:
+    background = Background(
+        "boat builder",
+        "building a boat",
+        scenes=("East Coast", "West Coast"),
+        items=("Pine wood", "Oak wood"),
+    )
+    opening = "Take wood to the coast and build the boat there."
+    replies = [opening, "Take the oak wood. Ropes lie on the East Coast.", NOTHING["en"]]
+    spoken = await _talk(background, replies)
+    assert any("East Coast" in text and "West Coast" in text for text, _ in spoken)
+
+
+def test_a_plan_follows_from_what_was_said_alone() -> None:
+    task = load_items("builtin", "en")[3]
+    said = (task.tree.opening, *(node.text for node in task.tree.nodes))
+    plans = [plan(case(task.background, said[:end], "en"), "careful") for end in range(len(said) + 1)]
+    for shorter, longer in pairwise(plans):
+        assert longer[:-1] == shorter
+
+
+# Grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sort", "what"),
+    [
+        ("entering content and address", "en", "activity", "enter content and address"),
+        ("choosing one of the four directions", "en", "activity", "choose one of the four directions"),
+        ("cutting the ropes", "en", "activity", "cut the ropes"),
+        ("to attach a file", "en", "activity", "attach a file"),
+        ("knowing the spell", "en", "knowledge", "spell"),
+        ("knowledge of clocks", "en", "knowledge", "clocks"),
+        ("the recipient's email address", "en", "knowledge", "recipient's email address"),
+        ("painting supplies", "en", "thing", "painting supplies"),
+        ("lightning crystals", "en", "thing", "lightning crystals"),
+        ("a copper helmet", "en", "thing", "a copper helmet"),
+        ("选择四个方向之一", "zh", "activity", "选择四个方向之一"),
+        ("输入地址和内容", "zh", "knowledge", "地址和内容"),
+        ("消耗木材", "zh", "thing", "木材"),
+        ("水晶石", "zh", "thing", "水晶石"),
+    ],
+)
+def test_what_a_skill_requires_is_a_thing_knowledge_or_an_activity(text, language, sort, what) -> None:
+    found = read_requirement(text, language)
+    assert (found.sort, found.what) == (sort, what)
+
+
+WRONG = {
+    "en": re.compile(
+        r"\b(?:an?|the) (?:an?|the)\b|\b(?:find|get|for|meet) \w+ing (?:the|an?|one|some|of|\w+ and)\b"
+        r"|\ba [aeio]\w|\ban [bcdfgjklmnpqrstvwyz]|  |[,.;:]\?|\?\?|[Ww]hich (?:the|an?)\b"
+        r"|\b(?:find|get) to\b|^[a-z]"
+    ),
+    "zh": re.compile(r"[?,;!]|[，。：]？|？？|，，|“”|(?:弄到|找)(?:选择|输入|知道|消耗|对|了)"),
+}
+
+
+def _all_topics(task: Task, language: str) -> Iterator[Topic]:
+    """Whatever may be noticed in the course of the task."""
+    said = (task.tree.opening, *(node.text for node in task.tree.nodes))
+    for end in range(1, len(said) + 1):
+        yield from case(task.background, said[:end], language).noticed
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_question_about_the_built_in_tasks_is_well_formed(language: str) -> None:
+    _check_grammar(load_items("builtin", language), language)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_question_about_published_tasks_is_well_formed(language: str, published: Path) -> None:
+    _check_grammar(load_items(published, language)[::4], language)
+
+
+def _check_grammar(tasks: Sequence[Task], language: str) -> None:
+    questions = set()
+    for task in tasks:
+        for number, topic in enumerate(dict.fromkeys(_all_topics(task, language))):
+            variables = {"act": "ask", "manner": "careful", "variant": number, "task": "t", "notes": []}
+            variables |= {"topics": [topic], "again": number % 4 == 3}
+            questions.add(" ".join(render("clarq/offline_seeker", language, variables).text.split()))
+    assert len(questions) > 300
+    assert not [text for text in questions if WRONG[language].search(text) or text[-1] not in "?？"]

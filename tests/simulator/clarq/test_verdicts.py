@@ -1,0 +1,146 @@
+"""Whose verdict S is: reviewers above judges above the rule, and of each the majority."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app import cli
+from logs.rows import Judgment
+from simulator.clarq.reporting.agreement import success_agreement
+from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.scored import score_run
+from simulator.clarq.review import Pen, Review, finish, mark_success, unanswered, unmarked_turns
+from simulator.clarq.score import JUDGE, SUCCESS, majority
+from simulator.clarq.views import replay
+from simulator.errors import InputError
+
+ALL = ("1", "2", "2.1", "2.1.1", "3")
+ALMOST = ("1", "2", "Try the iron key.", "It hangs in the kitchen.")  # without 2.1, 2.1.1 and 3
+
+
+def judged(episode, judge, **nodes):
+    return [
+        Judgment(
+            id=f"{episode}/{judge}/{node}",
+            episode_id=episode,
+            annotator=judge,
+            kind=JUDGE,
+            value={"node": node, "obtained": obtained},
+        )
+        for node, obtained in nodes.items()
+    ]
+
+
+YES = {"2.1": True, "2.1.1": True, "3": True}
+NO = {"2.1": True, "2.1.1": False}
+CASES = (
+    # what was given, judges' verdicts, reviewers' verdicts -> success, needs a judge, whose verdict
+    (ALMOST, [], [], (False, True, "rule")),
+    (ALMOST, [YES], [], (True, False, "judges")),
+    (ALMOST, [NO], [], (False, False, "judges")),
+    (ALMOST, [YES, NO], [], (False, True, "rule")),
+    (ALMOST, [YES, YES, NO], [], (True, False, "judges")),
+    (ALMOST, [{"2.1": True}], [], (False, True, "judges")),
+    (ALMOST, [], [True], (True, False, "people")),
+    (ALMOST, [], [False], (False, False, "people")),
+    (ALMOST, [NO, NO], [True], (True, False, "people")),
+    (ALMOST, [YES], [False], (False, False, "people")),
+    (ALMOST, [YES], [True, False, False], (False, False, "people")),
+    # A tie of reviewers is left to the judges, and theirs to the rule.
+    (ALMOST, [YES], [True, False], (True, False, "judges")),
+    (ALMOST, [], [True, False], (False, True, "rule")),
+    (ALL, [], [], (True, False, "rule")),
+    (ALL, [], [False], (False, False, "people")),
+    (("1", "2"), [], [True], (True, False, "people")),
+)
+
+
+def test_people_stand_above_judges_and_most_of_each_count(put, log, reader, lamp):
+    wrong = []
+    for number, (given, judges, people, expected) in enumerate(CASES):
+        run = f"run{number}"
+        episode = put(log, lamp, given, run=run)
+        for place, said in enumerate(judges):
+            for row in judged(episode, f"x/{place}", **said):
+                log.put(row)
+        for place, said in enumerate(people):
+            log.put(mark_success(Pen(f"p{place}", f"key-{number}"), episode, said))
+        log.flush()
+        (one,) = score_run(reader, run)
+        found = (one.scores.success, one.scores.needs_judge, one.scores.decided_by)
+        if found != expected:
+            wrong.append((number, given, judges, people, found, expected))
+    assert wrong == []
+
+
+def test_a_change_of_mind_counts_and_the_rule_is_compared_as_it_was(put, log, reader, lamp):
+    episode = put(log, lamp, ALMOST)
+    for key, said in (("one", True), ("two", False), ("three", True)):
+        log.put(mark_success(Pen("ann", key), episode, said))
+    log.flush()
+    (one,) = score_run(reader, "run")
+    assert (one.scores.success, one.scores.missing, one.scores.judged) == (True, (), ("2.1", "2.1.1", "3"))
+    assert not one.automatic.success
+    compared = success_agreement([one], reader.judgments(run_id="run"))
+    assert (compared.observed.value, compared.observed.n, compared.kappa) == (0, 1, None)
+
+
+def test_what_the_player_ticks_is_compared_and_settles_nothing(put, log, reader, lamp):
+    episode = put(log, lamp, ALMOST)
+    log.put(Judgment(id="t", episode_id=episode, annotator="provider", kind=SUCCESS, value={"success": True}))
+    log.flush()
+    (one,) = score_run(reader, "run")
+    assert not one.scores.success
+    assert success_agreement([one], reader.judgments(run_id="run")).observed.n == 1
+
+
+def test_under_success_no_reason_is_asked_for(put, log, reader, lamp):
+    episode = put(log, lamp, ALMOST)
+    log.flush()
+    seen = replay(lamp, reader.turns(episode))
+    pen = Pen("ann", "key")
+    assert unanswered(seen, Review(annotator="ann")) == ("success", "2.1", "2.1.1", "3")
+    assert unanswered(seen, Review(annotator="ann", success=False)) == ("2.1", "2.1.1", "3")
+    assert unanswered(seen, Review(annotator="ann", success=True)) == ()
+    assert finish(pen, episode, seen, Review(annotator="ann", success=True)).value == {"done": True}
+    with pytest.raises(InputError, match="still to be said: 2"):
+        finish(pen, episode, seen, Review(annotator="ann", success=False))
+    assert (
+        len(unmarked_turns(seen, Review(annotator="ann")))
+        == sum(step.seat == "provider" for step in seen.steps) - 1
+    )
+
+
+def test_majorities():
+    cases = (
+        ([], None),
+        ([None], None),
+        ([True], True),
+        ([True, False], None),
+        ([True, None, False, False], False),
+    )
+    assert [(votes, majority(votes)) for votes, _ in cases] == [*cases]
+
+
+def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp, tmp_path):
+    for repeat in range(3):
+        episode = put(log, lamp, ALMOST, repeat=repeat)
+        for row in [*judged(episode, "x/a", **YES), *judged(episode, "x/b", **(NO if repeat else YES))]:
+            log.put(row)
+        if repeat:
+            log.put(mark_success(Pen("ann", f"key-{repeat}"), episode, repeat == 1))
+    log.flush()
+    found = report(reader, "run")
+    assert found.decided_by == {"judges": 1, "people": 2}
+    assert found.by_language[0].success.value == pytest.approx(2 / 3)
+    told = CliRunner().invoke(cli, ["score", "run", "run", "--log", str(reader.path)])
+    assert told.exit_code == 0, told.output
+    assert "S is decided in 1 by judges, 2 by reviewers" in told.output
+    assert "x/a and x/b say the same of 1 of 3 dialogues" in told.output
+    plain = json.loads(
+        CliRunner().invoke(cli, ["score", "run", "run", "--json", "--log", str(reader.path)]).stdout
+    )
+    assert {"first": "x/a", "second": "x/b", "n": 3, "equal": 1, "kappa": 0.0} in plain["judges"]

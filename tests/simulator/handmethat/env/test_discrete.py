@@ -1,0 +1,152 @@
+"""The environment in numbers: actions with a mask, observations that say what the text says."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import simulator.handmethat.env
+from simulator.errors import InputError
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.env.discrete import (
+    COMMAND_VERBS,
+    STORY_VERBS,
+    UTTERANCE,
+    HandMeThatDiscrete,
+    utterance_row,
+)
+from simulator.handmethat.env.gym_env import HandMeThat
+from simulator.handmethat.env.structured import MOST_ENTITIES
+from simulator.handmethat.meanings.model import Meaning, describe
+
+assert simulator.handmethat.env
+EXAMPLE = Path(__file__).parents[4] / "examples" / "handmethat_rl.py"
+
+
+def test_it_is_an_environment_without_text() -> None:
+    env = gymnasium.make("askback/HandMeThatDiscrete-v0", limit=8)
+    assert isinstance(env.action_space, gymnasium.spaces.Discrete)
+    check_env(env.unwrapped, skip_render_check=True)
+    observation, info = env.reset(seed=1)
+    assert all(array.dtype.kind == "i" for array in observation.values())
+    assert (observation["action_mask"] == info["action_mask"]).all()
+
+
+def test_numbers_mean_the_commands_that_are_listed() -> None:
+    tasks = load_tasks(levels=[1])[:12]
+    random = np.random.default_rng(0)
+    for number, task in enumerate(tasks):
+        env, words = HandMeThatDiscrete(tasks=tasks, limit=12), HandMeThat(tasks, limit=12)
+        observation, _ = env.reset(options={"task": number})
+        _, info = words.reset(options={"task": number})
+        over = False
+        while not over:
+            valid = info["valid"]
+            assert observation["action_mask"].sum() == len(valid) == env.action_masks().sum()
+            for action, text in enumerate(valid):
+                verb, first, second = observation["commands"][action]
+                told = words.game.reader.read(text)
+                rows = [0 if one == 0 else one - 1 for one in (first, second)]
+                wanted = [MOST_ENTITIES if one < 0 else one for one in told.args]
+                assert COMMAND_VERBS[verb - 1] == told.verb
+                assert rows[: len(wanted)] == wanted
+                assert env.command(action) == text
+            action = int(random.choice(np.flatnonzero(observation["action_mask"])))
+            observation, reward, terminated, truncated, _ = env.step(action)
+            _, other, *ends, info = words.step(valid[action])
+            assert (reward, terminated, truncated) == (other, *ends)
+            over = terminated or truncated
+        assert not observation["action_mask"].any()
+        assert task.world.names[observation["at"][0] - 1 if observation["at"][0] <= MOST_ENTITIES else 0]
+
+
+def test_the_first_actions_mean_the_same_everywhere() -> None:
+    env = HandMeThatDiscrete()
+    moves = set()
+    for number in (0, 40, 80):
+        env.reset(options={"task": number})
+        moves.add(tuple(env.command(action) for action in range(17)))
+    (same,) = moves
+    assert (same[0], same[-1]) == ("move to floor", "move to human")
+
+
+def test_what_was_said_and_done_is_told() -> None:
+    task = next(one for one in load_tasks() if one.actions and one.meaning.quest == "move_to")
+    env = HandMeThatDiscrete(tasks=[task])
+    observation, _ = env.reset()
+    for row, (name, args) in zip(observation["story"], task.actions, strict=False):
+        assert STORY_VERBS[row[0] - 1] == name
+        assert tuple(row[1 : 1 + len(args)] - 1) == args
+    assert not observation["story"][len(task.actions) :].any()
+    assert env.observation_space.contains(observation)
+    said = Meaning("move_to", describe({"subclass": "snack", "frozen": False, "inside": "sink"}), "table")
+    row = dict(zip(UTTERANCE, utterance_row(task.world, said).tolist(), strict=True))
+    assert (row["quest"], row["frozen"], row["open"], row["type"], row["class"]) == (2, 1, 0, 0, 0)
+    assert task.world.names[row["place"] - 1] == "sink"
+    assert task.world.names[row["destination"] - 1] == "table"
+    cleaned = utterance_row(
+        task.world, Meaning("change_state", describe({"type": "hat", "dusty": True}), "clean")
+    )
+    assert dict(zip(UTTERANCE, cleaned.tolist(), strict=True))["dusty"] == 2
+    assert cleaned[-1] == 6
+
+
+def test_a_forbidden_number_changes_nothing_and_is_charged() -> None:
+    env = HandMeThatDiscrete(limit=3)
+    before, _ = env.reset(seed=3)
+    forbidden = int(np.flatnonzero(before["action_mask"] == 0)[0])
+    after, reward, terminated, _, info = env.step(forbidden)
+    assert (reward, terminated, info["moves"]) == (-1.0, False, 1)
+    assert all((before[name] == after[name]).all() for name in before)
+
+
+def test_mistakes_are_told() -> None:
+    with pytest.raises(InputError, match="render_text"):
+        HandMeThatDiscrete(render_text=True)
+    with pytest.raises(InputError, match="listed or strict"):
+        HandMeThatDiscrete(commands=None)
+    with pytest.raises(InputError, match="more slots"):
+        HandMeThatDiscrete(slots=18).reset(options={"task": 0})
+
+
+def _example():
+    """The example as a module; skips where Stable-Baselines3 is not installed."""
+    for name in ("torch", "stable_baselines3", "sb3_contrib"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed: pip install 'askback[rl]'")
+    spec = importlib.util.spec_from_file_location("handmethat_rl", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["handmethat_rl"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", ["MaskablePPO", "DQN"])
+def test_the_example_learns_with_stable_baselines(learner: str, tmp_path: Path) -> None:
+    example = _example()
+    example.torch.set_num_threads(1)
+    tasks = load_tasks(levels=[1], quests=["bring_me"])[:4]
+    model = example.make_learner(learner, tasks, "full", seed=0, envs=2)
+    before = [one.clone() for one in model.policy.parameters()]
+    curve = example.Curve(tasks, "full", every=64)
+    model.learn(128, callback=curve)
+    after = list(model.policy.parameters())
+    assert any(not example.torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    assert curve.points[0][0] == 0
+    assert len(curve.points) >= 2
+    observation, _ = example.HandMeThatDiscrete(tasks=tasks).reset(options={"task": 0})
+    masks = {"action_masks": observation["action_mask"]} if learner == "MaskablePPO" else {}
+    action, _ = model.predict(observation, deterministic=True, **masks)
+    assert observation["action_mask"][int(action)] == 1
+    example.draw({learner: curve.points}, len(tasks), tmp_path / "curve.png", "A curve")
+    assert (tmp_path / "curve.png").stat().st_size > 10_000
+    assert (tmp_path / "curve.csv").read_text().count(learner) == len(curve.points)

@@ -1,0 +1,31 @@
+"""The full view, of which most is kept from command to command, is that of somebody who sees it anew."""
+
+from __future__ import annotations
+
+from random import Random
+
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.env.game import Game
+from simulator.handmethat.env.observe import Observer
+
+
+def test_what_is_kept_is_what_there_is_to_see() -> None:
+    tasks = load_tasks()
+    for task in tasks[::17]:
+        game, random = Game(task, mode="full", limit=60), Random(task.id)
+        state = game.start()
+        seen = [state]
+        while not state.done:
+            # States are also looked at out of order: back to one before, now and then.
+            one = random.choice(seen) if random.random() < 0.2 else state
+            fresh = Observer(task.world)
+            for quirk in (False, True):
+                assert game.observer.view(one.state, "full", quirk=quirk) == fresh.view(
+                    one.state, "full", quirk=quirk
+                )
+            commands = game.valid(state, "strict")
+            hands = [text for text in commands if not text.startswith("move")]
+            state = game.act(
+                state, random.choice(hands if hands and random.random() < 0.6 else commands)
+            ).game
+            seen.append(state)

@@ -1,0 +1,60 @@
+"""The bank of questions: most are answered rightly, whatever they are like, and nothing else is told."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.players.belief import believe, candidates
+from simulator.handmethat.players.listening import guards, hear
+from simulator.handmethat.world import bit_set
+
+BENCH = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bench_giver.py"))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return BENCH["ask_all"](yaml.safe_load(BENCH["BANK"].read_text(encoding="utf-8")))
+
+
+def test_the_bank_is_large_and_halved(rows) -> None:
+    counted = Counter((row.language, row.half) for row in rows)
+    assert sum(counted.values()) >= 300
+    assert all(counted[language, half] >= 75 for language in ("en", "zh") for half in ("dev", "held"))
+
+
+@pytest.mark.parametrize("half", ["dev", "held"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nine_in_ten_are_answered_rightly(rows, language: str, half: str) -> None:
+    asked = [row for row in rows if (row.language, row.half) == (language, half)]
+    wrong = [(row.text, row.kind, row.answer) for row in asked if not row.right]
+    assert len(wrong) <= (1 - BENCH["FLOOR"]) * len(asked), wrong
+
+
+def test_a_yes_or_a_no_tells_nothing_more(rows) -> None:
+    """Whatever was understood: no answer of the bank names what its question did not ask for."""
+    told = [
+        (row.text, row.answer.text, sorted(row.told))
+        for row in rows
+        if row.answer.kind in ("yes", "no", "indifferent", "unknown") and row.told
+    ]
+    assert not told
+
+
+def test_answers_stand_and_mislead_no_robot(rows) -> None:
+    """What the expert says may be said, and who believes it still thinks the target possible."""
+    tasks = {task.id: task for task in builtin_tasks()}
+    wrong = []
+    for row in rows:
+        task = tasks[row.episode]
+        heard = hear(task, row.text, row.language, ())
+        belief = believe(task, [(f"question: {row.text}", heard.answer.text)])
+        meant = bit_set(one for one, _ in task.in_meaning)
+        if guards(task, heard, heard.answer.text) or not candidates(task.world, task.current, belief) & meant:
+            wrong.append((row.text, heard.answer.text))
+    assert not wrong

@@ -1,0 +1,118 @@
+"""One rule for all benchmarks: an episode that a failing seat aborted is an unsuccessful one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from app import cli
+from logs import LogReader, LogWriter
+from logs.rows import Ending
+
+WHY = "it said nothing"
+PLAYED = {
+    "clarq": ("seeker", ["clarq", "--limit", "4"]),
+    "handmethat": ("robot", ["handmethat", "--per-level", "1", "--robot", "offline/expert"]),
+    "ambibench": ("participant", ["ambibench", "--per-cell", "1", "--setting", "multiple"]),
+    "ambient": ("annotator", ["ambient", "--task", "generate", "--limit", "4"]),
+    "ambik": ("robot", ["ambik", "--limit", "6", "--model", "offline/kitchen", "--questions", "1"]),
+}
+
+
+@pytest.fixture
+def askback(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(log, *arguments, code=0):
+        told = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log)])
+        assert told.exit_code == code, (told.output, told.exception)
+        return told.stdout
+
+    return run
+
+
+def broken_off(source, target, run_id, seat, *, every=False):
+    """Copy a run in which the seat fell silent before its first move: in its first episode, or in all."""
+    with LogReader(source) as reader, LogWriter(target, durable=False) as log:
+        log.put(reader.run(run_id))
+        for item in reader.items(run_id):
+            log.put(item)
+        for number, played in enumerate(reader.turns_of_run(run_id)):
+            episode, aborted = played.episode, every or not number
+            log.put(episode)
+            for turn in played.turns:
+                if aborted and turn.seat == seat:
+                    break
+                log.put(turn)
+            if aborted:
+                ending = Ending(episode_id=episode.id, status="aborted", cause=seat, message=WHY)
+            else:
+                ending = replace(reader.ending(episode.id))
+                for score in reader.scores(episode_id=episode.id):
+                    log.put(score)
+            log.put(ending)
+        return number + 1
+
+
+def headline(benchmark, told):
+    """A share of successes, and over how many episodes it is."""
+    match benchmark:
+        case "clarq":
+            found = told["by_language"][0]["success"]
+        case "handmethat":
+            found = told["rows"][0]["all"]["success"]
+        case "ambibench":
+            found = told["metrics"]["accuracy"]
+        case "ambient":
+            found = told["measures"]["generate"]["EDIT-F1"]
+        case _:
+            found = told["exchange"]["right after"]
+    return found["value"], found["n"]
+
+
+@pytest.mark.parametrize("benchmark", PLAYED)
+def test_a_silent_seat_lowers_the_headline_and_is_told_beside_it(askback, tmp_path, benchmark):
+    seat, command = PLAYED[benchmark]
+    source, target = tmp_path / "played.sqlite", tmp_path / "log.sqlite"
+    askback(source, "run", *command, "--run", "r")
+    with LogReader(source) as reader:
+        (run,) = [one.id for one in reader.runs()]
+    whole, n = headline(benchmark, json.loads(askback(source, "score", run, "--json")))
+    episodes = broken_off(source, target, run, seat)
+    told = json.loads(askback(target, "score", run, "--json"))
+    value, counted = headline(benchmark, told)
+    without = json.loads(askback(target, "score", run, "--json", "--exclude-aborted"))
+    kept, left = headline(benchmark, without)
+    assert told["aborted"] == without["aborted"] == {f"{seat}: {WHY}": 1}
+    assert told["statuses"]["aborted"] == 1
+    assert counted == n
+    assert left == n - 1
+    assert value == pytest.approx(kept * left / counted)
+    assert value < whole or whole == 0
+    printed = askback(target, "score", run)
+    assert f"1 aborted: {seat}: {WHY}" in printed
+    assert "They count as unsuccessful" in printed
+    assert "left out of the scores" in askback(target, "score", run, "--exclude-aborted")
+    with LogReader(target) as reader:
+        assert len({score.episode_id for score in reader.scores(run_id=run)}) == episodes - 1
+
+
+@pytest.mark.parametrize("benchmark", PLAYED)
+def test_a_run_whose_episodes_all_were_aborted_scores_nothing_but_failures(askback, tmp_path, benchmark):
+    seat, command = PLAYED[benchmark]
+    source, target = tmp_path / "played.sqlite", tmp_path / "log.sqlite"
+    askback(source, "run", *command, "--run", "r")
+    with LogReader(source) as reader:
+        (run,) = [one.id for one in reader.runs()]
+    episodes = broken_off(source, target, run, seat, every=True)
+    told = json.loads(askback(target, "score", run, "--json"))
+    assert told["aborted"] == {f"{seat}: {WHY}": episodes}
+    value, _ = headline(benchmark, told)
+    assert value == 0
+    # The same command goes on with the run: nothing is left to be played, and nothing came of it.
+    printed = askback(target, "run", *command, "--run", "r", code=1)
+    assert f"{episodes} aborted" in printed

@@ -1,0 +1,95 @@
+"""Rows that a file holds twice: counted, and left out or kept, in every reader of results."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from app import cli
+from simulator.ambient.files.kinds import KINDS
+from simulator.duplicates import CODE, left_out, told_once
+from simulator.jsonlines import Read
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ambient"
+RESULTS = SHARED / "results"
+FILES = {
+    "generation": RESULTS / "generative_evaluation" / "davinci-n4.jsonl",
+    "true_false": RESULTS / "TF_evaluation" / "davinci.jsonl",
+    "continuation": RESULTS / "continuation_evaluation" / "davinci" / "results.jsonl",
+    "nli_predictions": RESULTS / "multilabel" / "roberta-large-wanli-set" / "predictions.jsonl",
+    "crowd": SHARED / "crowdworker_annotations_first60.jsonl",
+    "linguists": SHARED / "linguist_annotations_first60.jsonl",
+    "categories": SHARED / "category_annotations.jsonl",
+}
+
+
+def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
+    read = Read(("a", "b", "a", "a"), (1, 2, 4, 5), ())
+    refused = told_once(tmp_path, read, lambda one: (one, ""))
+    assert (refused.rows, refused.lines) == (("a", "b"), (1, 2))
+    assert [(one.line, one.code, one.severity, one.message) for one in refused.faults] == [
+        (4, CODE, "error", "told twice: line 1"),
+        (5, CODE, "error", "told twice: line 1"),
+    ]
+    kept = told_once(tmp_path, read, lambda one: (one, ""), "keep")
+    assert (kept.rows, kept.lines) == (read.rows, read.lines)
+    assert [one.severity for one in kept.faults] == ["warning", "warning"]
+    assert (left_out(refused.faults), left_out(kept.faults)) == (2, 0)
+
+
+def kind(name: str) -> Any:
+    return next(one for one in KINDS if one.name == name)
+
+
+def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path) -> None:
+    if not SHARED.is_dir():
+        pytest.skip(f"published AmbiEnt data not found at {SHARED}; set ASKBACK_SHARED")
+    wrong = []
+    for name, path in FILES.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        twice = tmp_path / f"{name}.jsonl"
+        twice.write_text("\n".join([*lines, *lines[:10]]) + "\n", encoding="utf-8")
+        whole, refused = kind(name).rows(path), kind(name).rows(twice)
+        kept = kind(name).rows(twice, "keep")
+        if refused.rows != whole.rows or left_out(refused.faults) - left_out(whole.faults) != 10:
+            wrong.append(f"{name} refused: {len(refused.rows)}")
+        if len(kept.rows) != len(whole.rows) + 10 or len(kept.faults) - len(whole.faults) != 10:
+            wrong.append(f"{name} kept: {len(kept.rows)}")
+    assert wrong == []
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+
+    def invoke(*words: object) -> Any:
+        return CliRunner().invoke(cli, list(map(str, words)))
+
+    return invoke
+
+
+def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callable[..., Any]) -> None:
+    if not SHARED.is_dir():
+        pytest.skip(f"published AmbiEnt data not found at {SHARED}; set ASKBACK_SHARED")
+    lines = FILES["generation"].read_text(encoding="utf-8").splitlines()
+    twice = tmp_path / "davinci-n4.jsonl"
+    twice.write_text("\n".join([*lines, *lines[:100]]) + "\n", encoding="utf-8")
+    told = {}
+    for policy in ("refuse", "keep"):
+        result = ask("score", "ambient", twice, "--duplicates", policy, "--json")
+        [section] = json.loads(result.stdout)["generation"].values()
+        told[policy] = section
+    assert (told["refuse"]["rows"], told["keep"]["rows"]) == (506, 606)
+    assert told["refuse"]["duplicates"] == {"rows": 100, "counted": 0}
+    assert told["keep"]["duplicates"] == {"rows": 100, "counted": 100}
+    # However often its rows come, an item is one.
+    assert told["refuse"]["measures"]["edit_f1"]["n"] == told["keep"]["measures"]["edit_f1"]["n"] == 506
+    assert told["refuse"]["measures"]["edit_f1"]["value"] == pytest.approx(10.08, abs=0.005)
+    imported = ask("import", "ambient-results", twice)
+    assert "506 rows" in imported.output and "100 rows of davinci-n4.jsonl left out" in imported.output
