@@ -25,7 +25,7 @@ from pots import (
 
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code
+from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code, caution
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.outcome_rows import (
     MALFORMED,
@@ -210,6 +210,7 @@ def test_every_caution_is_said_in_the_page_s_language() -> None:
         *conformal.warnings(10, 0),
         *conformal.warnings(1200, 0.2, without=1000),
         *conformal.warnings(20, 0.2),
+        caution("unaffordable", unaffordable=7, n=9, most=2),
         NO_PROMISE,
         MARGINAL,
     )
