@@ -1,0 +1,9 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# A machine may be busy with other things: how long an example takes says nothing about what it shows.
+settings.register_profile("askback", deadline=None)
+settings.load_profile("askback")
