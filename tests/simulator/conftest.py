@@ -38,7 +38,7 @@ ENGLISH = Task(
             Node(
                 "1",
                 "Only whale oil burns bright enough.",
-                "Which one, once noticed that there are multiple oils.",
+                "Once noticed that there are multiple oils: which one.",
             ),
             Node("2", "Go down to the south cellar for the wick.", "Which cellar holds the wick."),
             Node("2.1", "The iron key opens that cellar door.", "How to get into the cellar."),

@@ -23,8 +23,11 @@ from trees import Node
 SEED: Final = 8848  # paper VI-A, with temperature 0
 # A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
 _PASSES: Final = ("node", "node_again", "assumption")
-# How the published explanations say, of what the seeker must have noticed, that there are several options.
-_SEVERAL: Final = ("that there are multiple", "存在多个")
+# How an explanation says that there are several options: in the note of what the seeker must have noticed
+# where it has one, as nearly all published ones do, else anywhere.
+_NOTE: Final = ("Note:", "注：")
+_SEVERAL_NOTED: Final = ("there are multiple", "存在多个")
+_SEVERAL: Final = ("there are multiple", "多个", "多种")
 
 
 class OpeningAnswer(BaseModel):
@@ -127,7 +130,7 @@ class ModelExperts:
         multi: bool,
     ) -> tuple[str, ...]:
         async def suits(node: Node) -> bool:
-            several = any(mark in (node.explanation or "").lower() for mark in _SEVERAL)
+            several = picks_one_of_several(node.explanation or "")
             answer = await self._ask(
                 name, situation, NodeAnswer, node=node, several=several, analysis=analyses.get(node.index, "")
             )
@@ -170,6 +173,15 @@ class ModelExperts:
             turn_number=situation.number,
             repeat=situation.repeat,
         )
+
+
+def picks_one_of_several(explanation: str) -> bool:
+    """Return True if an explanation says that the seeker must have noticed several options."""
+    for mark in _NOTE:
+        _, marked, note = explanation.partition(mark)
+        if marked:
+            return any(words in note for words in _SEVERAL_NOTED)
+    return any(words in explanation for words in _SEVERAL)
 
 
 def _case(situation: Situation) -> dict[str, Any]:
