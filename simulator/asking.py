@@ -182,7 +182,7 @@ class Row:
     when_needed: Interval | None
     when_inferred: Interval | None
     when_nothing: Interval | None
-    when_not: Interval | None
+    when_not: Interval | None = None
     youden: Interval | None
     decided: Interval | None
     questions: Interval | None
