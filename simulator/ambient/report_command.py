@@ -20,7 +20,7 @@ from simulator.ambient.reporting.exporting import export_runs, write_run_lines
 from simulator.ambient.reporting.figures import log_odds_figure, probabilities_figure
 from simulator.ambient.reporting.flow_figure import save_flow
 from simulator.ambient.reporting.report import Report, report
-from simulator.ambient.reporting.scoring import Settings
+from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.terminal import (
     json_text,
     print_section,

@@ -11,7 +11,8 @@ from rich.console import Console
 from simulator.ambient.crowd import Tie
 from simulator.ambient.parsing import Parser
 from simulator.ambient.reporting.measures import exact_table
-from simulator.ambient.reporting.scoring import Scored, Settings, score_files
+from simulator.ambient.reporting.scoring import Scored, score_files
+from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.terminal import (
     json_text,
     latex_text,

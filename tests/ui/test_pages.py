@@ -10,6 +10,7 @@ import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
 from simulator.clarq import graph, provider
+from simulator.clarq.reasons import REASONS
 from simulator.handmethat import graph as household
 from simulator.runner.lobby import Opponent
 from simulator.runner.rooms import load_room
@@ -187,6 +188,7 @@ async def test_every_text_is_used_somewhere() -> None:
         "result.failed",
         "result.l_note_zh",
         "result.no_reason",
+        *(f"result.why_{code}" for code in REASONS),  # as the built-in provider gives them
         *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
         *(f"seat.{seat}" for name in ROOMS for seat in load_room(name).seats),  # of runs, for researchers
     }

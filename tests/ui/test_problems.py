@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,12 @@ import logs
 import simulator
 import ui
 from logs import NotInLog
+from simulator.clarq.reasons import REASONS, reason, recognise
 from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited
 from ui.i18n import LANGUAGES, strings
-from ui.problems import Said, problem_text, trouble_text
+from ui.problems import Said, problem_text, reason_text, trouble_text
 
 ROOT = Path(ui.__file__).parent.parent
 SEAT = ("SeatError", "FormError", "PairFormError")
@@ -137,3 +139,18 @@ def test_trouble_opposite_is_said_by_its_code() -> None:
     assert trouble_text(strings("en"), warning) == "The model's server is too busy at the moment."
     assert trouble_text(strings("zh"), warning) == "模型的服务器现在太忙。"
     assert trouble_text(strings("zh"), "稍等") == "稍等"
+
+
+def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
+    wrong = []
+    for code, sentence in REASONS.items():
+        fields = {name: "1.2" for name in re.findall(r"\{(\w+)\}", sentence)}
+        logged = reason(code, **fields)
+        if recognise(logged) != (code, fields):
+            wrong.append(f"{logged} is taken for {recognise(logged)}")
+        said = reason_text(strings("zh"), logged)
+        if said == logged or ("1.2" in said) != bool(fields):
+            wrong.append(f"{logged}: {said}")
+    assert wrong == []
+    assert reason_text(strings("zh"), "A model's own words.") == "A model's own words."
+    assert reason_text(strings("zh"), "") == strings("zh")("result.no_reason")

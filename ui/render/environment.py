@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ui.i18n import Strings
-from ui.problems import trouble_text
+from ui.problems import reason_text, trouble_text
 
 _FOLDER = Path(__file__).parent.parent / "templates"
 
@@ -27,6 +27,7 @@ def environment() -> Environment:
     )
     made.globals["browser_texts"] = browser_texts
     made.globals["trouble_text"] = trouble_text
+    made.globals["reason_text"] = reason_text
     return made
 
 

@@ -9,6 +9,7 @@ from simulator.clarq.views import ProviderNode, Replay, ReplayStep, SeatView
 from trees import OPENING
 from ui.i18n import Strings
 from ui.ports import PROVIDER
+from ui.problems import reason_text
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.tree import branches, small_map
@@ -72,7 +73,7 @@ def moment(texts: Strings, step: ReplayStep) -> Moment:
         step,
         _did(texts, step),
         texts("result.type", type=texts(f"result.type_{step.type}")) if step.type else "",
-        step.reason or texts("result.no_reason"),
+        reason_text(texts, step.reason),
         texts("result.available_then", nodes=", ".join(available))
         if available
         else texts("result.nothing_available"),

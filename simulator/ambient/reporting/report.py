@@ -17,7 +17,8 @@ from simulator.ambient.reporting.figures import label_sets_venn, templates_figur
 from simulator.ambient.reporting.measures import Section
 from simulator.ambient.reporting.nli_section import nli_results, nli_section
 from simulator.ambient.reporting.runs import Played, RunSections, sections_of_runs
-from simulator.ambient.reporting.scoring import Scored, Settings, named_apart, score_files
+from simulator.ambient.reporting.scoring import Scored, named_apart, score_files
+from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.tables import Wide, crowd_table, table_4, table_9, table_10
 from simulator.errors import InputError
 from simulator.figures import Figure, Table, Venn

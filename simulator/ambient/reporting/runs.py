@@ -23,7 +23,7 @@ from simulator.ambient.reporting.model_sections import (
     true_false_section,
 )
 from simulator.ambient.reporting.people_sections import crowd_section, evaluation_section, linguists_section
-from simulator.ambient.reporting.scoring import Settings
+from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.votes import table_1
 from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.trial_log import (

@@ -9,13 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambient.crowd import Tie
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import join
 from simulator.ambient.files.heads import SUFFIXES, files_below
 from simulator.ambient.files.kinds import Kind, kind_of
 from simulator.ambient.labels import LabelSet
-from simulator.ambient.parsing import Parser
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.reporting.beside import examples_beside, tested_examples
 from simulator.ambient.reporting.dataset_sections import (
@@ -33,6 +31,7 @@ from simulator.ambient.reporting.model_sections import (
 from simulator.ambient.reporting.nli_section import model_places, nli_results, nli_section
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.reporting.people_sections import crowd_section, evaluation_section, linguists_section
+from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.votes import table_1
 from simulator.ambient.statistics import category_statistics
 from simulator.duplicates import CODE, Duplicates, left_out
@@ -43,29 +42,6 @@ from trees.faults import Fault
 NLI_KINDS: Final = ("nli_predictions", "nli_logits", "nli_seed")
 Files = dict[str, dict[Path, Read[Any]]]
 """What was read, by kind and file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How files are scored.
-
-    Attributes:
-        data: the dataset: a name or a path; None for one beside the files, or registered as ``ambient``.
-        tie: what wins where crowdworkers' votes are split evenly.
-        votes: ids of examples whose votes are told one by one.
-        parser: of the headline of generated disambiguations.
-        variants: whether EDIT-F1 by other rules is told.
-        exclude_aborted: leave out what a failing seat aborted, instead of counting it as unsuccessful.
-        duplicates: what becomes of rows that a file holds twice.
-    """
-
-    data: str | None = None
-    tie: Tie = "first"
-    votes: tuple[str, ...] = ()
-    parser: Parser = "reference"
-    variants: bool = False
-    exclude_aborted: bool = False
-    duplicates: Duplicates = "refuse"
 
 
 @dataclass(slots=True)

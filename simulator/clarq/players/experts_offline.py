@@ -16,6 +16,7 @@ from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict,
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import topics
 from simulator.clarq.ranker import Ranker, load_ranker
+from simulator.clarq.reasons import reason
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
@@ -64,17 +65,17 @@ class OfflineExperts:
         task, said = situation.task, situation.utterance
         about = indexed(task).about & topics(said, task.language)
         if about:
-            return Verdict(True, f"speaks of: {', '.join(sorted(about)[:5])}")
+            return Verdict(True, reason("speaks", words=", ".join(sorted(about)[:5])))
         if asks := _ASKS_FOR_HELP[task.language].search(said):
-            return Verdict(True, f"asks for help: {asks.group()}")
-        return Verdict(False, "neither names anything of the task nor asks for help with it")
+            return Verdict(True, reason("asks_help", words=asks.group()))
+        return Verdict(False, reason("foreign"))
 
     async def hear(self, situation: Situation) -> Heard:
         """The type: answerable if some node would be given, else by the look of the utterance."""
         judged = self._judge(situation)
         for index in (judged.single, *judged.several):
             if index is not None:
-                return Heard(TurnType.ANSWERABLE, f"node {index} answers it")
+                return Heard(TurnType.ANSWERABLE, reason("heard", node=index))
         return unanswered_type(situation, judged.reading)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
@@ -83,10 +84,10 @@ class OfflineExperts:
         chosen = judged.several if multi else tuple(filter(None, [judged.single]))
         details = {"chances": judged.shown}
         if not chosen:
-            return Choice((), "no available node answers what was asked", details)
+            return Choice((), reason("none"), details)
         if len(chosen) == 1:
-            return Choice(chosen, f"node {chosen[0]} answers what was asked", details)
-        return Choice(chosen, f"nodes {', '.join(chosen)} answer what was asked", details)
+            return Choice(chosen, reason("answers", node=chosen[0]), details)
+        return Choice(chosen, reason("answer", nodes=", ".join(chosen)), details)
 
     async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
         """Nothing around the nodes' own words."""
@@ -179,18 +180,18 @@ def unanswered_type(situation: Situation, reading: Reading) -> Heard:
     about = reading.index.about
     if not reading.asked:
         if reading.stated & about:
-            return Heard(TurnType.WHOLE_TASK, "sums up and asks nothing")
-        return Heard(TurnType.VAGUE, "asks nothing and names nothing of the task")
+            return Heard(TurnType.WHOLE_TASK, reason("sums_up"))
+        return Heard(TurnType.VAGUE, reason("empty"))
     if reading.all_generic:
         if reading.stated & about or reading.confirming:
-            return Heard(TurnType.WHOLE_TASK, "sums up and asks whether that is all")
-        return Heard(TurnType.VAGUE, "asks whether there is anything else")
+            return Heard(TurnType.WHOLE_TASK, reason("all"))
+        return Heard(TurnType.VAGUE, reason("anything_else"))
     if reading.personal or not reading.on_topic:
-        return Heard(TurnType.UNRELATED, "asks for nothing of the task")
+        return Heard(TurnType.UNRELATED, reason("off_task"))
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
-        return Heard(TurnType.REPEATED, f"node {repeated[0]} has answered it")
-    return Heard(TurnType.UNANSWERABLE, "asks for a detail that no available node gives")
+        return Heard(TurnType.REPEATED, reason("answered", node=repeated[0]))
+    return Heard(TurnType.UNANSWERABLE, reason("not_available"))
 
 
 def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float] | None:

@@ -17,7 +17,8 @@ from simulator.ambient.files.linguists import read_linguists
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
 from simulator.ambient.reporting.model_sections import claims_section
 from simulator.ambient.reporting.people_sections import kept_rewrites
-from simulator.ambient.reporting.scoring import Settings, score_files
+from simulator.ambient.reporting.scoring import score_files
+from simulator.ambient.reporting.settings import Settings
 from simulator.duplicates import left_out
 
 
