@@ -237,6 +237,8 @@ def offered(text: str) -> list[Phrase]:
 
 
 _IN_WHICH = re.compile(r"\bthe (year|day|month|week|hour|order) (?:in|on|at|by) which\b")
+# An appointment, of which it is left open when that is: “at the exam time”, “on time”.
+_APPOINTED = re.compile(r"\bat the ((?!same|right|exact)[a-z]+ (?:[a-z]+ )?time)\b|\bon (time)\b(?! at \d)")
 _ONE_OF = re.compile(r"\bone of (?:your|the|its|their) ([a-z]+)\b")
 _IS_RIGHT = re.compile(
     r"\b(?:the|their|its)\s+(\w+(?:\s\w+)?)\s+(?:is|are) (?:right|suitable|ready)\b", re.IGNORECASE
@@ -261,6 +263,8 @@ def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vag
         found.setdefault(match.group(1), "thing")
     for match in (*_IN_WHICH.finditer(text), *_IS_RIGHT.finditer(text)):
         found.setdefault(match.group(1), "value")
+    for match in _APPOINTED.finditer(text):
+        found.setdefault(match.group(1) or match.group(2), "time")
     return tuple((sort, noun) for noun, sort in found.items())
 
 

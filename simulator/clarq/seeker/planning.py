@@ -24,6 +24,7 @@ _AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
 _TRIES: Final = {"careful": 2, "hasty": 1, "verbose": 4}  # askings of a slot
 _CHOICES: Final = frozenset({"choice", "alternatives", "passed"})
 _FAINT: Final = frozenset({"how", "step"})
+_PATIENCE: Final = 2  # refusals of such a question, then no more of them
 _REPHRASED: Final = frozenset({"choice", "where", "alternatives"})  # kinds worth a second question
 
 
@@ -78,11 +79,13 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
 
 
 def _fruitless(asked: Asked, now: Case) -> bool:
-    """Whether a question of a faint kind has been refused already."""
+    """Whether as many questions of a faint kind have been refused as anybody puts up with."""
     told = dict(now.told)
-    return any(
-        together and together[0].kind in _FAINT and line not in told for line, together in enumerate(asked)
+    refused = sum(
+        bool(together) and together[0].kind in _FAINT and line not in told
+        for line, together in enumerate(asked)
     )
+    return refused >= _PATIENCE
 
 
 def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:

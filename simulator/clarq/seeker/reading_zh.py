@@ -34,6 +34,10 @@ _NOUN_END = re.compile(
 _AMOUNT = re.compile(
     r"^(?:一些|一点|某种|某个|[一二三四五六七八九十两几\d.]+\s*(?:个|把|根|只|条|张|块|片|件|套|支|瓶|袋|盏|颗|克|毫升|升|公斤|份|台|种|双|位|枚|束)?(?:的)?)"
 )
+# An appointment (“约好的交易时间”, “考试时间”) or a proper moment, of which it is left open when that is.
+_TIMED = re.compile(
+    rf"(?:在|约好的|约定的|预定的|规定的)(?P<time>[^，。在的]{{2}}时间)(?!内|里)|[按准]时(?=参加|到|去|赶|出)|(?:{_FITTING})的时候"
+)
 _TITLE = words("zh")["people"]
 _TITLED = re.compile(rf"[\u4e00-\u9fff]{{1,4}}?(?:{_TITLE.replace(' ', '|')})")
 _SOUGHT = re.compile(
@@ -114,6 +118,9 @@ def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
         if sort in {"way", "time"} and not re.search(f"(?:某种|一种|{_FITTING}|一个|的){word}", text):
             continue
         found[word] = "thing" if sort == "some" else sort
+    if timed := _TIMED.search(text):
+        found.pop("时间", None)
+        found[timed.group("time") or "时间"] = "time"
     return tuple((sort, noun) for noun, sort in found.items())
 
 

@@ -63,7 +63,7 @@ def test_personas_are_chosen_by_an_option(tmp_path, monkeypatch):
     log = tmp_path / "log.sqlite"
 
     def play(*arguments):
-        line = ["run", "clarq", "--limit", "1", "--lang", "both", *arguments, "--log", str(log)]
+        line = ["run", "clarq", "--limit", "2", "--lang", "both", *arguments, "--log", str(log)]
         told = CliRunner().invoke(cli, line)
         assert told.exit_code == 0, told.output
 

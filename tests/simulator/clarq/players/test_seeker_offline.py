@@ -358,6 +358,6 @@ async def test_asking_back_pays_on_the_built_in_tasks(language: str) -> None:
             len(task.tree.nodes) for task in tasks
         )
         success[manner] = sum(score.success for score in scores) / len(tasks)
-    assert success["careful"] >= 0.5
+    assert success["careful"] >= {"en": 0.7, "zh": 0.6}[language]
     assert success["careful"] > success["hasty"] + 0.3
     assert min(share["careful"], share["verbose"]) > share["hasty"] + 0.2

@@ -182,6 +182,50 @@ async def test_a_choice_that_was_decided_while_another_was_asked_is_made_sure_of
     assert any("East Coast" in text and "West Coast" in text for text, _ in spoken)
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "asked"),
+    [
+        ("en", "Meet Henry at the tavern at the agreed trading time.", "the agreed trading time?"),
+        ("en", "Be at the auction on time.", " time"),
+        ("en", "Return the book at the same time.", ""),
+        ("zh", "在约好的交易时间到酒馆找到亨利。", "交易时间"),
+        ("zh", "按时参加拍卖活动。", "时间"),
+        ("zh", "在十分钟时间内写好名字。", ""),
+    ],
+)
+async def test_when_an_appointment_is_is_asked(language: str, said: str, asked: str) -> None:
+    task = "meeting Henry, the auction and the book" if language == "en" else "找到亨利，参加拍卖，写好名字"
+    spoken = await _talk(Background("", task), [said, NOTHING[language]], language)
+    assert [trace["act"] for _, trace in spoken].count("start") == 1
+    asking = [text for text, trace in spoken for topic in trace["topics"] if topic["kind"] == "which"]
+    times = [text for text in asking if "time" in text or "时间" in text]
+    assert len(times) == bool(asked), times
+    assert all(asked in text for text in times)
+
+
+async def test_one_refusal_of_a_how_is_borne_and_two_are_not() -> None:
+    opening = "Teach the goose to sing. Teach the cat to dance. Teach the dog to knit. Teach the cow to fly."
+    spoken = await _talk(Background("teacher", "teaching"), [opening, NOTHING["en"]])
+    assert [trace["topics"][0]["kind"] for _, trace in spoken if trace["act"] == "ask"] == ["how", "how"]
+
+
+async def test_a_person_is_asked_for_as_one_of_several_not_by_name() -> None:
+    said = "去说服一家邻居，号角一响就来帮忙。"
+    for seed in range(3):
+        now = View(
+            episode_id="e",
+            seat="seeker",
+            number=3,
+            language="zh",
+            lines=(Line("provider", "你好。"), Line("seeker", "你好！"), Line("provider", said)),
+            task=graph.SeekerKnows(Background("守卫", "说服邻居来守城"), "", "zh"),
+            seed=seed,
+        )
+        text = (await OfflineSeeker().reply(now)).text
+        assert "哪一位" in text
+        assert "谁" not in text
+
+
 def test_a_plan_follows_from_what_was_said_alone() -> None:
     task = load_items("builtin", "en")[3]
     said = (task.tree.opening, *(node.text for node in task.tree.nodes))
