@@ -67,10 +67,13 @@ def _list_runs(reader: LogReader, limit: int) -> None:
             "(`askback run`)."
         )
         return
-    table = _table("run", "benchmark", "setup", *_STATES, "withdrawn", "begun")
+    states: dict[str, str] = {state: state for state in _STATES}
+    shown = {run.id: reader.progress(run.id) for run in runs[-limit:]}
+    if any(progress.erased for progress in shown.values()):
+        states["erased"] = "withdrawn"
+    table = _table("run", "benchmark", "setup", *states.values(), "begun")
     for run in runs[-limit:]:
-        progress = reader.progress(run.id)
-        counts = [str(getattr(progress, state) or "") for state in (*_STATES, "erased")]
+        counts = [str(getattr(shown[run.id], state) or "") for state in states]
         table.add_row(Text(run.id), run.benchmark, run.setup, *counts, _moment(run.created_at))
     _console().print(table)
     _say_more(len(runs), limit, "runs")

@@ -11,6 +11,7 @@ from simulator.models import (
     BadRequest,
     ModelOptions,
     RateLimited,
+    ServerDown,
     TimedOut,
     Unavailable,
     load_model,
@@ -93,8 +94,9 @@ async def test_it_does_not_wait_for_ever(name, llmock, ask):
 
 async def test_it_does_not_come_back_in_an_hour(model, llmock, ask):
     llmock.rate_limit(times=None, retry_after=3600)
-    with pytest.raises(RateLimited):
+    with pytest.raises(ServerDown, match="for 60 min") as down:
         await model.complete(ask())
+    assert isinstance(down.value.__cause__, RateLimited)
     assert len(llmock.requests) == 1
 
 

@@ -202,7 +202,7 @@ def write(path, *rows):
     return path
 
 
-def test_files_of_distractors(tmp_path):
+def test_files_of_distractors(tmp_path, caplog):
     path = write(
         tmp_path / "d.jsonl",
         row(),
@@ -215,8 +215,11 @@ def test_files_of_distractors(tmp_path):
     assert [one.id for one in read.rows] == ["1", "2"]
     assert [fault.line for fault in read.faults] == [3, 4, 5]
     assert kind_of(path).name == "distractors"
+    # A faulty row costs itself and is told; a file without a good row is refused.
+    assert load_distractors(path) == {("1", "premise"): "D."}
+    assert "3 rows of" in caplog.text and "left out" in caplog.text
     with pytest.raises(InputError, match="side"):
-        load_distractors(path)
+        load_distractors(write(tmp_path / "bad.jsonl", row(side="middle")))
     assert load_distractors(write(path, row(), row(id=2, distractor=None))) == {("1", "premise"): "D."}
 
 
