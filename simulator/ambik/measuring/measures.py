@@ -125,7 +125,11 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
     clusters = resampling.cluster_numbers([*(row.cluster for row in rows), *pairs.clusters])
     macro = [columns[kind, "chr"] for kind in TASK_TYPES if kind in types]
     found, average = resampling.means_and_macro(
-        table, clusters, macro if len(macro) == len(TASK_TYPES) else (), seed=seed
+        table,
+        clusters,
+        macro if len(macro) == len(TASK_TYPES) else (),
+        counts=[place for (_, name), place in columns.items() if name == "set_size"],
+        seed=seed,
     )
     resampled = {key: found[place] for key, place in columns.items()}
     return Measures(

@@ -234,6 +234,20 @@ def test_shares_that_are_all_alike_are_as_sure_as_their_pairs(
     assert measures(outcomes, DEFAULT).overall.hr.interval == wilson(0, 10)._replace(n=20)
 
 
+def test_no_share_is_certain_where_nothing_varies(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    outcomes = [
+        made(make_pair(f"p{number}"), member, "a")
+        for number in range(10)
+        for member in ("clear", "ambiguous")
+        for _ in range(2)
+    ]
+    found = measures(outcomes, DEFAULT)
+    for one in (found.overall.icr, found.overall.chr, found.overall.hr, found.accuracy, found.ambdif):
+        assert one.interval is not None and one.interval.low < one.interval.high, one
+    # A mean of sizes has no bounds that could say how sure it is.
+    assert found.overall.set_size.interval == (1, 1, 1, 20)
+
+
 def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
     draw = np.random.default_rng(5)
     values = draw.random((80, 2))
