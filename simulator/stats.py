@@ -6,10 +6,9 @@ order of the observations (`simulator.resampling`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from simulator.resampling import (
     LEVEL,
@@ -18,7 +17,6 @@ from simulator.resampling import (
     Bounds,
     Floats,
     Interval,
-    draws,
     interval_of,
     resampled,
     wilson_bounds,
@@ -28,7 +26,6 @@ __all__ = [
     "LEVEL",
     "RESAMPLES",
     "Interval",
-    "bootstrap",
     "bootstrap_mean",
     "cluster_bootstrap",
     "cohen_kappa",
@@ -199,30 +196,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     labels = set(first) | set(second)
     expected = sum((first.count(label) / n) * (second.count(label) / n) for label in labels)
     return 1.0 if expected == 1 else (observed - expected) / (1 - expected)
-
-
-def bootstrap(
-    n: int, statistic: Callable[[npt.NDArray[np.intp]], float], *, seed: int = 0, resamples: int = RESAMPLES
-) -> Interval:
-    """Any statistic of `n` observations, given their indices, with a percentile bootstrap interval.
-
-    A statistic of sums is resampled faster by `resampled`, and needs no order of its observations; here their
-    order is the caller's.
-
-    Raises:
-        ValueError: if there are no observations.
-    """
-    if n == 0:
-        raise ValueError("there are no values")
-    drawn = [
-        statistic(np.repeat(np.arange(n), counts.astype(np.intp)))
-        for block in draws(n, seed=seed, resamples=resamples)
-        for counts in block
-    ]
-    found = interval_of(np.array([statistic(np.arange(n)), *drawn]), n, groups=n, bounds=None)
-    if found is None:
-        raise ValueError("the statistic is undefined")
-    return found
 
 
 def _observations(values: Sequence[float]) -> Floats:

@@ -78,20 +78,26 @@ class Starts:
         """
         if self._rate <= 0:
             return 0.0
-        wait = self._take(f"client {client_group(client)}", self._rate, self._burst)
-        if participant and not wait:
-            wait = self._take(f"participant {participant}", self._rate / 6, self._burst / 3)
-        return wait
-
-    def _take(self, key: str, rate: float, burst: float) -> float:
+        keys = [(f"client {client_group(client)}", self._rate, self._burst)]
+        if participant:
+            keys.append((f"participant {participant}", self._rate / 6, self._burst / 3))
         now = self._clock()
-        left, since = self._left.pop(key, (burst, now))
-        left = min(burst, left + (now - since) * rate)
-        wait = 0.0 if left >= 1 else (1 - left) / rate
-        self._left[key] = (left if wait else left - 1, now)
+        left = {key: self._filled(key, rate, burst, now) for key, rate, burst in keys}
+        wait = max(0.0, *((1 - left[key]) / rate for key, rate, _ in keys))
+        if wait:
+            # What is refused takes nothing: whoever tries again and again uses up nobody else's.
+            return wait
+        for key, amount in left.items():
+            self._left[key] = (amount - 1, now)
+            self._left.move_to_end(key)
         while len(self._left) > _KEPT_CLIENTS:
             self._left.popitem(last=False)
-        return wait
+        return 0.0
+
+    def _filled(self, key: str, rate: float, burst: float, now: float) -> float:
+        """Return what is in a bucket by now."""
+        left, since = self._left.get(key, (burst, now))
+        return min(burst, left + (now - since) * rate)
 
 
 class Bodies:

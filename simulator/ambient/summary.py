@@ -129,15 +129,15 @@ def _evaluated(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, No
 
 def _annotated(reader: LogReader, run: str, aborted: bool) -> tuple[Measured, Noted]:
     found = linguist_measures(linguist_records(reader, [run]))
-    scores: dict[str, list[float]] = {}
-    for score in score_run(reader, run):
-        if score.value is not None:
-            scores.setdefault(score.metric, []).append(score.value)
-    measures = {
-        "set is the dataset's": mean_interval(scores.get("exact", ())),
-        "several labels": mean_interval(scores.get("ambiguous", ())),
-        "alpha of sets": found.alpha,
-    }
+    scores: dict[str, list[tuple[float, str]]] = {"exact": [], "ambiguous": []}
+    for one in played_of(reader, [run]):
+        for score in ROOM.score(one.item, one.turns, ()):
+            if score.value is not None and score.metric in scores:
+                scores[score.metric].append((score.value, one.item.id))
+    exact, several = (
+        mean_interval([value for value, _ in some], [item for _, item in some]) for some in scores.values()
+    )
+    measures = {"set is the dataset's": exact, "several labels": several, "alpha of sets": found.alpha}
     return measures, {"examples": found.rows, "discarded": found.discarded}
 
 

@@ -130,7 +130,7 @@ class StudyDesk(Places):
         async with self._lock:
             mine = self._mine(person.participant)
             if browser and person.identities:
-                binding = bind(self._reader, person.participant, key, browser)
+                binding = bind(self._reader, self.study, person.participant, key, browser)
                 if mine and not binding.free and not person.proven:
                     return await self._refuse("other_browser")
                 person = person._replace(identities=(*person.identities, binding.row))
@@ -265,7 +265,7 @@ class StudyDesk(Places):
 
     async def released(self, participant: str) -> None:
         """Let the person go on in whichever browser comes next, once."""
-        await self._log.write(release(self._reader, participant))
+        await self._log.write(release(self._reader, self.study, participant))
 
     def completion(self, participant: str) -> Completion:
         """The code that the person leaves with, as things stand, and where they go with it.

@@ -89,23 +89,26 @@ class Binding(NamedTuple):
     row: Identity
 
 
-def bind(reader: LogReader, participant: str, key: bytes, browser: str) -> Binding:
+def bind(reader: LogReader, study: Study, participant: str, key: bytes, browser: str) -> Binding:
     """Return whether the browser of the key `browser` may use a person's places, and what binds them to it.
 
-    The first browser has them, until a researcher releases them (`release`).
+    The first browser has them, until a researcher releases them (`release`). Each study counts by itself:
+    whoever comes first in one of them gets into no other.
     """
-    known = [row.value for row in reader.identities(participant_id=participant, kind=BROWSER)]
+    kind = f"{BROWSER}:{study.id}"
+    known = [row.value for row in reader.identities(participant_id=participant, kind=kind)]
     times = sum(value.startswith(RELEASED) for value in known)
     mine = f"{pseudonym_of(key, BROWSER, browser)}.{times}"
     bound = {value for value in known if value.endswith(f".{times}") and not value.startswith(RELEASED)}
-    return Binding(not bound or mine in bound, Identity(participant_id=participant, kind=BROWSER, value=mine))
+    return Binding(not bound or mine in bound, Identity(participant_id=participant, kind=kind, value=mine))
 
 
-def release(reader: LogReader, participant: str) -> Identity:
-    """Return the row that frees a person's places for whichever browser comes next."""
-    known = reader.identities(participant_id=participant, kind=BROWSER)
+def release(reader: LogReader, study: Study, participant: str) -> Identity:
+    """Return the row that frees a person's places in a study for whichever browser comes next."""
+    kind = f"{BROWSER}:{study.id}"
+    known = reader.identities(participant_id=participant, kind=kind)
     times = sum(row.value.startswith(RELEASED) for row in known)
-    return Identity(participant_id=participant, kind=BROWSER, value=f"{RELEASED}.{times}")
+    return Identity(participant_id=participant, kind=kind, value=f"{RELEASED}.{times}")
 
 
 def took_part_elsewhere(reader: LogReader, study: Study, participant: str) -> bool:

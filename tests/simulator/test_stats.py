@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from simulator.stats import (
-    bootstrap,
     bootstrap_mean,
     cluster_bootstrap,
     cohen_kappa,
@@ -85,10 +84,3 @@ def test_kappa():
     first = "y" * 25 + "n" * 25
     second = "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15
     assert cohen_kappa(first, second) == pytest.approx(0.4)
-
-
-def test_any_statistic():
-    data = np.arange(101, dtype=float)
-    found = bootstrap(101, lambda rows: float(np.median(data[rows])), resamples=300)
-    assert found.value == 50
-    assert 30 < found.low < 50 < found.high < 70

@@ -107,6 +107,15 @@ def test_buckets_fill_again_and_are_each_clients_own() -> None:
     assert Starts(per_minute=0, burst=0).wait("192.0.2.1") == 0
 
 
+def test_a_participant_who_is_refused_uses_up_nobody_elses_beginnings() -> None:
+    starts = Starts(per_minute=60, burst=30, clock=lambda: 0.0)
+    tries = [starts.wait("192.0.2.1", "ann") for _ in range(100)]
+    assert sum(not wait for wait in tries) == 10
+    # The others of the class room share her address.
+    assert [starts.wait("192.0.2.1", f"p{number}") for number in range(20)] == [0] * 20
+    assert starts.wait("192.0.2.1", "ben") > 0
+
+
 def test_what_counts_as_one_client() -> None:
     assert client_group("2001:db8::1") == client_group("2001:db8::ffff:2") == "2001:db8::/64"
     assert client_group("::ffff:192.0.2.7") == client_group("192.0.2.7") == "192.0.2.7"

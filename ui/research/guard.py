@@ -193,7 +193,7 @@ class Guard:
             return None
         token = _token(scope)
         if token is not None and scope.get("method") == "GET":
-            return self._log_in(scope, token, f"{scope.get('root_path', '')}{_route(scope)}")
+            return self._log_in(scope, token, f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}")
         kind, _, secret = headers.get("authorization", "").partition(" ")
         # Scripts that download tables; a one-time token would be gone after the first.
         if kind.lower() == "bearer" and self.passes.password is not None:

@@ -61,7 +61,8 @@ def generation_section(
     kept = [one for one in records if one.stored_edit_f1 is not None or one.stored_rewrites is not None]
     differences = rescored(records)
     copied = [item_edit_f1(one.original, one.gold, dict.fromkeys(one.gold, one.original)) for one in records]
-    same = [one.id for one, score in zip(records, copied, strict=True) if score]
+    baseline = mean_interval(copied, [(one.id, one.side) for one in records])
+    same = dict.fromkeys(one.id for one, score in zip(records, copied, strict=True) if score)
     reordered = (
         f"above 0 for a rewrite with the same words in another order: {', '.join(same)}" if same else ""
     )
@@ -72,7 +73,7 @@ def generation_section(
         Measure("edit_f1", f"EDIT-F1, {parser} parser", found.edit_f1, of="items", paper=headline),
         Measure("edit_f1_robust", "EDIT-F1, robust parser", found.robust, of="items"),
         *(stored if kept else ()),
-        Measure("copy", "baseline: repeats the sentence", mean_interval(copied), of="items", note=reordered),
+        Measure("copy", "baseline: repeats the sentence", baseline, of="items", note=reordered),
         Measure("pattern_empty", "rows without a labelled rewrite", pairs.empty, of="items"),
         Measure("pattern_copied", "rewrites that copy the original", pairs.copied, of="rewrites"),
         Measure("pattern_restated", "all rewrites restate, none counts", pairs.restated, of="items"),

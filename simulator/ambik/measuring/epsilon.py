@@ -87,7 +87,8 @@ def epsilon_curve(
         table.append([len(one.predicted) for one in outcomes])
         covered.append([one.covered for one in outcomes if one.covered is not None])
     clusters = resampling.cluster_numbers([cluster_of(one.item) for one in decisions])
-    found = resampling.means(np.array(table, dtype=float).T, clusters, seed=seed)
+    sizes = range(2, len(table), 3)
+    found = resampling.means(np.array(table, dtype=float).T, clusters, counts=sizes, seed=seed)
     return tuple(
         _point(epsilon, q_hat, found[3 * place : 3 * place + 3], covered[place])
         for place, (epsilon, q_hat) in enumerate(zip(grid, q_hats, strict=True))

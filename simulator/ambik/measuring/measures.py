@@ -1,7 +1,8 @@
 """All measures of outcomes, per type and over all, each with n, interval and what is left out (spec 10).
 
-Intervals are of 95 %. Shares of independent rows (one row a pair) have Wilson's, coverage has Clopper and
-Pearson's (spec 7), and everything else is resampled over pairs: both members of a pair are drawn together.
+Intervals are of 95 %. Shares of independent rows (one row a pair) have Wilson's, coverage of tasks that were
+played once has Clopper and Pearson's (spec 7), and everything else is resampled over pairs: both members of
+a pair are drawn together.
 
 In reference mode rows count as the published code counts them: a task without an intent is measured by the
 intent of the task before it, and AmbDif divides by 400 pairs, matched by position (spec 10.1).
@@ -125,7 +126,11 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
     clusters = resampling.cluster_numbers([*(row.cluster for row in rows), *pairs.clusters])
     macro = [columns[kind, "chr"] for kind in TASK_TYPES if kind in types]
     found, average = resampling.means_and_macro(
-        table, clusters, macro if len(macro) == len(TASK_TYPES) else (), seed=seed
+        table,
+        clusters,
+        macro if len(macro) == len(TASK_TYPES) else (),
+        counts=[place for (_, name), place in columns.items() if name == "set_size"],
+        seed=seed,
     )
     resampled = {key: found[place] for key, place in columns.items()}
     return Measures(
@@ -185,14 +190,14 @@ def _measure(
     left_out = Counter(value for value in values if isinstance(value, str))
     numbers = [value for value in values if not isinstance(value, str)]
     interval = resampled[kind, name]
-    if name == "coverage" and numbers:
+    tasks = {row.task for row in rows if not isinstance(row.values[name], str)}
+    if name == "coverage" and numbers and len(tasks) == len(numbers):
         interval = conformal.coverage(round(sum(numbers)), len(numbers))
     elif name in SHARES and numbers:
         interval = _share(
             numbers, [row.cluster for row in rows if not isinstance(row.values[name], str)], interval
         )
     if interval is not None:
-        tasks = {row.task for row in rows if not isinstance(row.values[name], str)}
         interval = interval._replace(n=len(tasks))
     return Measure(interval, dict(sorted(left_out.items())))
 

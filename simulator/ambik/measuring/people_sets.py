@@ -243,6 +243,7 @@ def _rows(pairs: Sequence[SetPair], seed: int) -> Iterable[PeopleSets]:
 def _row(run: str, method: str, type: str, some: Sequence[SetPair], seed: int) -> PeopleSets:
     values = np.array([[one.values[name] for name in MEASURES] for one in some])
     clusters = cluster_numbers([cluster_of(one.item) for one in some])
+    sizes = [place for place, name in enumerate(MEASURES) if name.endswith("_size")]
     return PeopleSets(
         run=run,
         method=method,
@@ -250,7 +251,7 @@ def _row(run: str, method: str, type: str, some: Sequence[SetPair], seed: int) -
         items=len({_same(one.item) for one in some}),
         people=len({one.person for one in some}),
         decisions=len(some),
-        measures=dict(zip(MEASURES, means(values, clusters, seed=seed), strict=True)),
+        measures=dict(zip(MEASURES, means(values, clusters, counts=sizes, seed=seed), strict=True)),
     )
 
 

@@ -6,12 +6,12 @@ independent. A mean over drawn pairs is a ratio of two sums (`simulator.resampli
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.resampling import RESAMPLES, Interval, interval_of, resampled
+from simulator.resampling import RESAMPLES, SHARE, Interval, interval_of, resampled
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +26,7 @@ def means(
     values: Floats,
     clusters: NDArray[np.intp],
     *,
+    counts: Collection[int] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Interval | None]:
@@ -34,13 +35,14 @@ def means(
     Args:
         values: one row a decision, one column a measure; not a number where it does not count.
         clusters: of the rows (`cluster_numbers`).
+        counts: columns that hold counts; the others hold shares (see `interval_of`).
         seed: of the drawing.
         resamples: how many.
 
     Returns:
         One interval a column, `Interval.n` being the rows that count; None where none does.
     """
-    found, _ = means_and_macro(values, clusters, (), seed=seed, resamples=resamples)
+    found, _ = means_and_macro(values, clusters, (), counts=counts, seed=seed, resamples=resamples)
     return found
 
 
@@ -49,6 +51,7 @@ def means_and_macro(
     clusters: NDArray[np.intp],
     macro: Sequence[int],
     *,
+    counts: Collection[int] = (),
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[list[Interval | None], Interval | None]:
@@ -57,7 +60,8 @@ def means_and_macro(
     Args:
         values: as for `means`.
         clusters: likewise.
-        macro: columns whose means are averaged.
+        macro: columns whose means are averaged; they hold shares.
+        counts: as for `means`.
         seed: of the drawing.
         resamples: how many.
 
@@ -75,7 +79,7 @@ def means_and_macro(
             _ratios(top[:, [place]], bottom[:, [place]], seed, resamples)[:, 0],
             int(rows[place]),
             groups=int(pairs[place]),
-            bounds=None,
+            bounds=None if place in counts else SHARE,
         )
         if rows[place]
         else None
@@ -85,7 +89,8 @@ def means_and_macro(
         return intervals, None
     columns = list(macro)
     together = _ratios(top[:, columns], bottom[:, columns], seed, resamples).mean(axis=1)
-    return intervals, interval_of(together, int(rows[columns].sum()), groups=len(top), bounds=None)
+    # Where nothing varies, no more is known than of the type with the fewest pairs.
+    return intervals, interval_of(together, int(rows[columns].sum()), groups=int(pairs[columns].min()))
 
 
 def _ratios(top: Floats, bottom: Floats, seed: int, resamples: int) -> Floats:

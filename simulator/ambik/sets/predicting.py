@@ -163,11 +163,9 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
 
 
 def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """`outcome`, of a decision that has been scored; one that was never made has an empty set."""
+    """`outcome`, of a decision that has been scored."""
     decision = of.decision
-    if ABORTED in decision.flags:
-        return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
-    if decision.method in CONFORMAL:
+    if decision.method in CONFORMAL and ABORTED not in decision.flags:
         if calibrated is None:
             raise InputError(
                 f"{NAMES[decision.method]} has no prediction set without a calibration "
@@ -179,8 +177,10 @@ def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Setting
 
 
 def outcome_prepared(of: Prepared, q_hat: float, settings: Settings) -> Outcome:
-    """`outcome_under` a threshold that stands as a number."""
+    """`outcome_under` a threshold that stands as a number; a decision never made has an empty set."""
     decision = of.decision
+    if ABORTED in decision.flags:
+        return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
     members = [one for one in of.scored if _is_in(one, q_hat, decision, settings)]
     kept = members
     if settings.metrics == "paper":

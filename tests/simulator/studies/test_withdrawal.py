@@ -72,6 +72,14 @@ async def test_knowing_an_id_opens_nobodys_place(desk: Any) -> None:
     assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
 
 
+async def test_a_stranger_in_another_study_gets_no_place_of_this_one(desk: Any) -> None:
+    here, elsewhere = desk(), desk(id="elsewhere", exclude=[])
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "admitted"
+    assert (await elsewhere.admit(ANNA, browser="browser-of-eve-00")).code == "admitted"
+    assert (await here.admit(ANNA, browser="browser-of-eve-00")).code == "other_browser"
+    assert (await here.admit(ANNA, browser="browser-of-anna-0")).code == "resumed"
+
+
 async def test_a_place_of_an_older_log_goes_to_the_browser_that_comes_first(desk: Any) -> None:
     here = desk()
     await here.admit(ANNA)

@@ -16,6 +16,7 @@ from simulator.ambient.files.dataset import write_dataset
 from simulator.ambient.files.results import read_generation, write_generation
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.parts import Wish, part_items, read_tasks, refusal, suited_stem
+from simulator.ambient.reporting.model_sections import generation_section
 from simulator.ambient.run_command import run_ambient
 from simulator.ambient.summary import score_run, summarise
 from simulator.ambient.trial_log import (
@@ -173,6 +174,18 @@ def test_scoring_again(askback, log_path):
     assert sum(means) / 6 == pytest.approx(measures.edit_f1.value)
     assert "6 items" in askback("score", "x")
     assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
+
+
+def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
+    askback("run", "--task", "annotate,generate", "--limit", 3, "--repeat", 2, "--run", "x")
+    counts = {}
+    with LogReader(log_path) as reader:
+        for run in ("x-annotate", "x-generate"):
+            for found in summarise(reader, run).measures.values():
+                counts |= {name: one.n for name, one in found.items() if one is not None}
+        section = generation_section(generation_records(reader, ["x-generate"]), name="gold")
+    counts |= {one.title: one.value.n for one in section.measures if one.key == "copy"}
+    assert set(counts.values()) == {3}, counts
 
 
 def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_path, tmp_path):

@@ -15,8 +15,8 @@ from simulator.ambik.measuring import resampling
 from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
 from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.measuring.pairing import matched
-from simulator.ambik.records import Decision, Outcome
-from simulator.ambik.sets.predicting import calibrate, outcome
+from simulator.ambik.records import ABORTED, Decision, Outcome
+from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.stats import bootstrap_mean, cluster_bootstrap, wilson
 
@@ -232,6 +232,39 @@ def test_shares_that_are_all_alike_are_as_sure_as_their_pairs(
         for member in ("clear", "ambiguous")
     ]
     assert measures(outcomes, DEFAULT).overall.hr.interval == wilson(0, 10)._replace(n=20)
+
+
+def test_no_share_is_certain_where_nothing_varies(made: Callable[..., Outcome], make_pair: MakePair) -> None:
+    outcomes = [
+        made(make_pair(f"p{number}"), member, "a")
+        for number in range(10)
+        for member in ("clear", "ambiguous")
+        for _ in range(2)
+    ]
+    found = measures(outcomes, DEFAULT)
+    for one in (found.overall.icr, found.overall.chr, found.overall.hr, found.accuracy, found.ambdif):
+        assert one.interval is not None and one.interval.low < one.interval.high, one
+    # A mean of sizes has no bounds that could say how sure it is.
+    assert found.overall.set_size.interval == (1, 1, 1, 20)
+
+
+def test_tasks_that_were_played_again_make_coverage_no_surer(
+    made: Callable[..., Outcome], make_pair: MakePair
+) -> None:
+    once = [made(make_pair(f"p{number}"), "clear", "a", covered=number > 3) for number in range(10)]
+    first, again = (measures(some, DEFAULT).overall.coverage.interval for some in (once, once * 4))
+    assert first is not None and again is not None
+    assert (first.value, first.n) == (again.value, again.n) == (0.6, 10)
+    assert again.high - again.low > 0.8 * (first.high - first.low)
+
+
+def test_a_decision_that_was_never_made_covers_nothing_under_any_threshold(
+    make_decision: MakeDecision, make_pair: MakePair
+) -> None:
+    decision = replace(make_decision(make_pair("p"), "clear"), flags=(ABORTED,))
+    ready = prepared(decision, DEFAULT)
+    assert outcome_prepared(ready, math.inf, DEFAULT) == outcome(decision, None, DEFAULT)
+    assert outcome_prepared(ready, 0.5, DEFAULT).covered is False
 
 
 def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
