@@ -215,8 +215,9 @@ def test_files_of_distractors(tmp_path):
     assert [one.id for one in read.rows] == ["1", "2"]
     assert [fault.line for fault in read.faults] == [3, 4, 5]
     assert kind_of(path).name == "distractors"
+    assert load_distractors(path) == {("1", "premise"): "D."}, "faulty rows are left out"
     with pytest.raises(InputError, match="side"):
-        load_distractors(path)
+        load_distractors(write(path, row(side="middle")))
     assert load_distractors(write(path, row(), row(id=2, distractor=None))) == {("1", "premise"): "D."}
 
 
