@@ -15,24 +15,25 @@ of its `asking.py` (`Part`):
 A question is *useful* if its answer told something that was open and had not been told. How well somebody
 asks is told corrected for chance (Youden's J): the share of decisions to ask where only this person knows,
 less the share where asking is not needed. Who always asks has J = 0, as has who never does.
+
+An episode that a failing seat aborted (`simulator.runner.logged`) was not right in the end. That nothing was
+asked in it was nobody's decision: only if something was, it tells of asking.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
-
-import numpy as np
 
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
+from simulator import asking_measures as measures
 from simulator.errors import InputError
-from simulator.resampling import SHARE, Bounds, interval_of, resampled
-from simulator.runner.logged import ENDED, ERASED, took_part
+from simulator.runner.logged import ENDED, ERASED, seat_failed, seat_failures, took_part
 from simulator.runner.rooms import load_part
-from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, share
+from simulator.stats import Interval, paired_bootstrap
 
 BENCHMARKS: Final = ("clarq", "handmethat", "ambik")
 """The rooms that have an `asking.py`, in the order of tables."""
@@ -71,6 +72,7 @@ class Asked:
         manner: how the robot played, point by point, where its seat's name does not say it.
         price: what the questions cost, in points of the room's score; None where they are free.
         later: decisions after the first that are told apart, by what was then open.
+        aborted: whether a failing seat broke it off.
     """
 
     kind: str
@@ -84,13 +86,18 @@ class Asked:
     manner: tuple[str, ...] = ()
     price: float | None = None
     later: tuple[Decision, ...] = ()
+    aborted: bool = False
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """Each decision to ask or not; none where asking was not allowed, or the data do not say."""
+        """Each decision to ask or not; none where asking was not allowed, or the data do not say.
+
+        Of an aborted episode only those to ask: who fell silent has not decided against it.
+        """
         if self.need is None or not self.may_ask:
             return ()
-        return (Decision(self.need, self.questions > 0), *self.later)
+        made = (Decision(self.need, self.questions > 0), *self.later)
+        return tuple(one for one in made if one.asked or not self.aborted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +147,10 @@ class Part(Protocol):
     def asked(
         self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> Asked | None:
-        """What an ended episode with these options says; None if nobody could be asked anything in it."""
+        """What an episode with these options says; None if nobody could be asked anything in it.
+
+        It may have been aborted at any turn, also before the first.
+        """
         ...
 
 
@@ -170,6 +180,7 @@ class Row:
         after: share of the same that was right in the end.
         gain: `after` less `before` (paired bootstrap).
         open: episodes whose success a judge has still to settle.
+        aborted: episodes that a failing seat aborted.
         seat: who could ask, by name alone.
         manner: how they played (`Asked.manner`); with the name it makes `robot`.
     """
@@ -195,6 +206,7 @@ class Row:
     after: Interval | None
     gain: Interval | None
     open: int = 0
+    aborted: int = 0
     seat: str = ""
     manner: tuple[str, ...] = ()
 
@@ -206,10 +218,14 @@ class Found:
     Attributes:
         askings: by room, run, item and episode.
         left_out: why episodes are not among them -> how many.
+        aborted: why seats failed -> how many episodes that aborted; they were not right in the end.
+        exclude_aborted: whether these are left out instead.
     """
 
     askings: tuple[Asking, ...]
     left_out: dict[str, int] = field(default_factory=dict)
+    aborted: Mapping[str, int] = field(default_factory=dict)
+    exclude_aborted: bool = False
 
 
 def load_asking(benchmark: str) -> Part:
@@ -233,8 +249,10 @@ def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
     return benchmark in BENCHMARKS and (not seats or load_asking(benchmark).ROBOT in seats)
 
 
-def askings(reader: LogReader, runs: Iterable[str]) -> Found:
+def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Found:
     """The records of `runs`: of ended episodes, the latest attempt of each, of nobody who was erased.
+
+    Those that a failing seat aborted are among them, unless they are excluded.
 
     Raises:
         InputError: if in one of them nobody can ask.
@@ -243,9 +261,15 @@ def askings(reader: LogReader, runs: Iterable[str]) -> Found:
     found: list[Asking] = []
     left_out: Counter[str] = Counter()
     gone = reader.erased_participants()
-    for run in dict.fromkeys(runs):
-        _read_run(reader, run, gone, found, left_out)
-    return Found(askings=tuple(sorted(found, key=_place)), left_out=dict(sorted(left_out.items())))
+    names = tuple(dict.fromkeys(runs))
+    for run in names:
+        _read_run(reader, run, gone, found, left_out, exclude_aborted)
+    return Found(
+        askings=tuple(sorted(found, key=_place)),
+        left_out=dict(sorted(left_out.items())),
+        aborted=seat_failures(reader, names),
+        exclude_aborted=exclude_aborted,
+    )
 
 
 def rows(found: Sequence[Asking], *, by_kind: bool = False, by_user: bool = False) -> tuple[Row, ...]:
@@ -260,7 +284,12 @@ def rows(found: Sequence[Asking], *, by_kind: bool = False, by_user: bool = Fals
 
 
 def _read_run(
-    reader: LogReader, run: str, gone: frozenset[str], found: list[Asking], left_out: Counter[str]
+    reader: LogReader,
+    run: str,
+    gone: frozenset[str],
+    found: list[Asking],
+    left_out: Counter[str],
+    exclude_aborted: bool,
 ) -> None:
     benchmark = reader.run(run).benchmark
     try:
@@ -274,15 +303,18 @@ def _read_run(
     for played in reader.turns_of_run(run):
         episode, turns = played
         ending = endings.get(episode.id)
+        aborted = ending is not None and seat_failed(episode, ending)
         if took_part(gone, played):
             left_out[ERASED] += 1
-        elif ending is None or ending.status not in ENDED:
+        elif ending is None or (ending.status not in ENDED and (exclude_aborted or not aborted)):
             left_out[ending.status if ending else "not ended"] += 1
         elif (
             told := part.asked(read[episode.item_hash], episode.options, turns, judgments.get(episode.id, ()))
         ) is None:
             left_out["nothing could be asked"] += 1
         else:
+            if aborted:
+                told = replace(told, right=False, open=False, aborted=True)
             robot = episode.seats.get(part.ROBOT, "")
             found.append(
                 Asking(
@@ -302,90 +334,39 @@ def _row(some: Sequence[Asking], benchmark: str, robot: str, user: str, kind: st
     made = [(one, decision) for one in some for decision in one.told.decisions]
     settled = [one for one in some if one.told.right is not None]
     both = [one for one in settled if one.told.right_before is not None]
-    before, after = ([float(bool(value)) for value in side] for side in _sides(both))
+    before, after = (
+        [float(bool(getattr(one.told, name))) for one in both] for name in ("right_before", "right")
+    )
     return Row(
         benchmark=benchmark,
         robot=robot,
         user=user,
         kind=kind,
         episodes=len(some),
-        when_needed=_asked(made, "person"),
-        when_inferred=_asked(made, "inferred"),
-        when_nothing=_asked(made, "nothing"),
-        when_not=_asked(made, "inferred", "nothing"),
-        youden=_youden(made),
-        decided=_share(made, lambda one: one[1].asked == (one[1].need == "person"), lambda one: one[0]),
-        questions=_questions([one for one in some if one.told.may_ask]),
-        useful=_per_question(some, lambda told: told.useful),
-        price=_per_question(some, lambda told: told.price, bounds=None),
-        right=_right(settled),
-        right_asking=_right([one for one in settled if one.asked]),
-        right_silent=_right([one for one in settled if not one.asked]),
-        before=_share(both, lambda one: bool(one.told.right_before), _itself),
-        after=_right(both),
+        when_needed=measures.asked(made, "person"),
+        when_inferred=measures.asked(made, "inferred"),
+        when_nothing=measures.asked(made, "nothing"),
+        when_not=measures.asked(made, "inferred", "nothing"),
+        youden=measures.youden(made),
+        decided=measures.share_of(
+            made, lambda one: one[1].asked == (one[1].need == "person"), lambda one: one[0]
+        ),
+        questions=measures.questions(
+            [one for one in some if one.told.may_ask and (one.asked or not one.told.aborted)]
+        ),
+        useful=measures.per_question(some, lambda told: told.useful),
+        price=measures.per_question(some, lambda told: told.price, bounds=None),
+        right=measures.right(settled),
+        right_asking=measures.right([one for one in settled if one.asked]),
+        right_silent=measures.right([one for one in settled if not one.asked]),
+        before=measures.share_of(both, lambda one: bool(one.told.right_before), lambda one: one),
+        after=measures.right(both),
         gain=paired_bootstrap(before, after, [one.item for one in both]) if both else None,
         open=sum(one.told.open for one in some),
+        aborted=sum(one.told.aborted for one in some),
         seat=some[0].seat,
         manner=some[0].told.manner,
     )
-
-
-def _sides(both: Sequence[Asking]) -> tuple[list[bool | None], list[bool | None]]:
-    return [one.told.right_before for one in both], [one.told.right for one in both]
-
-
-def _itself(one: Asking) -> Asking:
-    return one
-
-
-def _right(some: Sequence[Asking]) -> Interval | None:
-    return _share(some, lambda one: bool(one.told.right), _itself)
-
-
-def _asked(made: Sequence[tuple[Asking, Decision]], *needs: Need) -> Interval | None:
-    mine = [one for one in made if one[1].need in needs]
-    return _share(mine, lambda one: one[1].asked, lambda one: one[0])
-
-
-def _share(some: Sequence[T], holds: Callable[[T], bool], of: Callable[[T], Asking]) -> Interval | None:
-    """Wilson's interval; a bootstrap one over items where some come several times."""
-    return share([holds(one) for one in some], [of(one).item for one in some]) if some else None
-
-
-def _youden(made: Sequence[tuple[Asking, Decision]]) -> Interval | None:
-    """Asked where only this person knew, less asked where not; whole items are resampled."""
-    sums: dict[str, list[float]] = {}
-    for one, (need, asked) in made:
-        cells, place = sums.setdefault(one.item, [0.0] * 4), 0 if need == "person" else 2
-        cells[place] += asked
-        cells[place + 1] += 1
-    if not sums:
-        return None
-    drawn = resampled(np.array(list(sums.values())))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        differences = drawn[:, 0] / drawn[:, 1] - drawn[:, 2] / drawn[:, 3]
-    # Where nothing varies, no more is known than of the smaller of the two cells.
-    groups = min(sum(cells[at] > 0 for cells in sums.values()) for at in (1, 3))
-    return interval_of(differences, len(made), groups=groups, bounds=(-1, 1))
-
-
-def _questions(could: Sequence[Asking]) -> Interval | None:
-    if not could:
-        return None
-    return bootstrap_mean([one.told.questions for one in could], [one.item for one in could], bounds=None)
-
-
-def _per_question(
-    some: Sequence[Asking], value: Callable[[Asked], float | None], bounds: Bounds | None = SHARE
-) -> Interval | None:
-    """The mean over all questions; those of one item hang together, so items are resampled."""
-    asked = [one for one in some if one.asked and value(one.told) is not None]
-    if not asked:
-        return None
-    weights = [one.told.questions for one in asked]
-    means = [(value(one.told) or 0) / weight for one, weight in zip(asked, weights, strict=True)]
-    whole = cluster_bootstrap(means, [one.item for one in asked], weights=weights, bounds=bounds)
-    return whole._replace(n=sum(weights))
 
 
 def _grouped(some: Iterable[Any], key: Callable[[Any], K]) -> dict[K, list[Any]]:

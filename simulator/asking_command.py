@@ -18,7 +18,8 @@ from logs.paths import default_path
 from simulator.asking import BENCHMARKS, Asking, Found, Row, askings, rows
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
-from simulator.runner.options import ExactJsonOption
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption
+from simulator.runner.telling import print_aborted
 from simulator.stats import Interval
 from simulator.whole import write_whole
 
@@ -44,6 +45,7 @@ NOTES: Final = (
     "fewer things fit; AmbiK: what the intent wants). Price: points of HandMeThat's score per question.",
     "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the action realises the "
     "user's intent. Before and after: episodes with a choice before any question and at the end.",
+    "What a failing seat aborted is not right in the end, and tells of asking only if something was asked.",
     "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items.",
 )
 
@@ -76,6 +78,7 @@ _COLUMNS: Final = {
     "after": "after",
     "gain": "gain",
     "open": "open",
+    "aborted": "aborted",
 }
 # What a page has room for; CSV has everything.
 _PRINTED: Final = {**_CELLS, "J": "youden", "questions": "questions", "useful": "useful", "right": "right"}
@@ -107,6 +110,7 @@ def report_asking(
     ] = None,
     as_json: ExactJsonOption = False,
     log: LogOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
 ) -> None:
     """Who asked when it was needed and when it was not, and whether the end was right with and without.
 
@@ -115,7 +119,7 @@ def report_asking(
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; name a folder")
     with LogReader(log or default_path()) as reader:
-        made = report(askings(reader, runs), users=users)
+        made = report(askings(reader, runs, exclude_aborted=exclude_aborted), users=users)
     written = [] if out is None else write(made, out)
     if as_json:
         typer.echo(json.dumps(plain(made), ensure_ascii=False, allow_nan=False, indent=1))
@@ -172,6 +176,8 @@ def plain(made: Report) -> dict[str, Any]:
         "by_kind": [_plain_row(one) for one in made.by_kind],
         "episodes": [_plain_episode(one) for one in made.found.askings],
         "left_out": made.found.left_out,
+        "aborted": dict(made.found.aborted),
+        "exclude_aborted": made.found.exclude_aborted,
         "notes": list(NOTES),
     }
 
@@ -272,6 +278,7 @@ def _print(console: Console, made: Report) -> None:
             if table is not None:
                 console.print(table.to_text())
                 console.print()
+    print_aborted(console, made.found.aborted, excluded=made.found.exclude_aborted)
     left = ", ".join(f"{count} {why}" for why, count in made.found.left_out.items())
     open_ = sum(one.open for one in made.rows)
     lines = [

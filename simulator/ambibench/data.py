@@ -43,12 +43,15 @@ from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row, item_row
 from simulator.ambibench.trials import Item
+from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
+from trees.faults import Fault
 
 __all__ = [
     "BENCHMARK",
     "BUILTIN",
     "Draw",
+    "duplicates_of",
     "generate_items",
     "item_files",
     "item_from_row",
@@ -99,6 +102,7 @@ def load_items(
     variant: Variant | None = None,
     draw: Draw | None = None,
     limit: int | None = None,
+    duplicates: Duplicates = "refuse",
 ) -> tuple[Item, ...]:
     """The items to play, in the order in which they were drawn or stand in their files.
 
@@ -113,6 +117,7 @@ def load_items(
         variant: of finetuning; both if None.
         draw: how built-in items are drawn; None for the defaults. Of a file's only the seed may be given.
         limit: the first so many only.
+        duplicates: what becomes of items without an id that a file holds twice.
 
     Raises:
         InputError: if the data do not exist or are faulty, an option is wrong, or nothing is left to play.
@@ -132,7 +137,7 @@ def load_items(
     if data != BUILTIN:
         if replace(draw, seed=0) != Draw():
             raise InputError(f"data {str(data)!r} are there already: how items are drawn is for {BUILTIN!r}")
-        items = _read(data)
+        items = _read(data, duplicates)
     elif setting is not None:
         items = generate_items(setting, kind=kind, fold=fold, variant=variant, draw=draw)
     else:
@@ -301,24 +306,34 @@ def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
         _check(name, getattr(draw, name), get_args(known))
 
 
-def _read(data: str | Path) -> tuple[Item, ...]:
+def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
+    """The items without an id that files hold twice; built-in ones are drawn."""
+    if data == BUILTIN:
+        return ()
+    path, _ = datasets.locate(data, BENCHMARK, BUILTIN)
+    files = (path,) if path.is_file() else item_files(path)
+    return tuple(fault for file in files for fault in read_items(file)[1] if fault.code == CODE)
+
+
+def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:
     path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
-    return _read_registered(path) if fixed else _read_path(path)
+    return _read_registered(path, duplicates) if fixed else _read_path(path, duplicates)
 
 
 @lru_cache(maxsize=4)
-def _read_registered(folder: Path) -> tuple[Item, ...]:
+def _read_registered(folder: Path, duplicates: Duplicates) -> tuple[Item, ...]:
     """Registered folders are named by content and never change, so they are read once."""
-    return _read_path(folder)
+    return _read_path(folder, duplicates)
 
 
-def _read_path(path: Path) -> tuple[Item, ...]:
+def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
     files = (path,) if path.is_file() else item_files(path)
     if not files:
         raise InputError(f"{path}: holds no file of AmbiBench items")
     found: dict[str, tuple[Item, Path]] = {}
     for file in files:
-        items, faults = read_items(file)
+        items, every = read_items(file, duplicates)
+        faults = [fault for fault in every if fault.code != CODE]
         if faults:
             more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
             raise InputError(f"{faults[0]}{more}")

@@ -17,6 +17,7 @@ from simulator.ambibench.rows import BENCHMARK as BENCHMARK
 from simulator.ambibench.setting_rules import setting_findings
 from simulator.ambibench.statistics import balance_findings
 from simulator.datasets import Added
+from simulator.duplicates import CODE
 from simulator.errors import InputError
 from simulator.registry import Checker
 from trees.faults import Fault
@@ -99,8 +100,11 @@ def register(path: str | Path, name: str = BENCHMARK) -> Added:
                 f"{path}: {len(errors)} faults, the first in {where}: {first.message}; "
                 f"`askback check {path}` lists them all"
             )
-        held = [one.item for file in files for one in read_file(file)[0]]
-        return {"items": len(held), **Counter(map(setting_of, held))}
+        read = [read_file(file) for file in files]
+        held = [one.item for found, _ in read for one in found]
+        twice = sum(fault.code == CODE for _, faults in read for fault in faults)
+        counted: dict[str, int] = {"items": len(held), **Counter(map(setting_of, held))}
+        return {**counted, "told twice": twice} if twice else counted
 
     return datasets.add(name, BENCHMARK, path if single is None else path.parent, select, check)
 

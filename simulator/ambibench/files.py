@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,7 @@ from simulator.ambibench.prompt import check_prompt, completion, finetune_record
 from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, prompt_from_text
 from simulator.ambibench.rows import item_record, read_item
 from simulator.ambibench.trials import Item, trials
+from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from trees.faults import Fault, Severity
@@ -59,26 +61,36 @@ class _Raw(NamedTuple):
     defaults: Mapping[str, Any]
 
 
-def read_items(path: str | Path) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
-    """The items of a file, and what is wrong with the rest of it.
+def read_items(
+    path: str | Path, duplicates: Duplicates = "refuse"
+) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
+    """The items of a file, and what is wrong with the rest of it; see `read_file`.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    found, faults = read_file(path)
+    found, faults = read_file(path, duplicates)
     return tuple(one.item for one in found), faults
 
 
-def read_file(path: str | Path) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
+def read_file(
+    path: str | Path, duplicates: Duplicates = "refuse"
+) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
     """The items of a file with their lines, and a fault for each piece of it that is no item.
 
-    Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ.
+    Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ. An item without
+    an id of its own that says what an earlier one says is a duplicate (a warning).
+
+    Args:
+        path: the file.
+        duplicates: whether these are left out or kept.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
     path = Path(path)
     found: dict[str, Found] = {}
+    unnamed: dict[str, _Raw] = {}
     faults: list[Fault] = []
     for raw in _pieces(path):
         item = raw if isinstance(raw, Fault) else _item_or_fault(path, raw)
@@ -88,6 +100,14 @@ def read_file(path: str | Path) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
             message = f"id: the item in line {found[item.id].line} has the same"
             faults.append(Fault(str(path), item.id, raw.line, "item", message))
         else:
+            if not isinstance(raw, Fault) and not _named(raw):
+                earlier = unnamed.setdefault(repr(replace(item, id="")), raw)
+                if earlier is not raw:
+                    done = "kept" if duplicates == "keep" else "left out"
+                    message = f"told twice: line {earlier.line}; {done}"
+                    faults.append(Fault(str(path), item.id, raw.line, CODE, message, "warning"))
+                    if duplicates == "refuse":
+                        continue
             found[item.id] = Found(item, raw.line)
     if not found and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no items"))
@@ -219,9 +239,14 @@ def _texts(path: Path, text: str) -> Iterator[_Raw]:
             block = []
 
 
+def _named(raw: _Raw) -> bool:
+    """Whether a piece has an id of its own."""
+    return isinstance(raw.value, dict) and isinstance(raw.value.get("id"), str)
+
+
 def _item_or_fault(path: Path, raw: _Raw) -> Item | Fault:
     record = raw.value if isinstance(raw.value, dict) else {}
-    name = record["id"] if isinstance(record.get("id"), str) else raw.name
+    name = record["id"] if _named(raw) else raw.name
     try:
         return _item(raw.value, name, raw.defaults)
     except TextError as error:

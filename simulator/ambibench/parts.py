@@ -10,6 +10,7 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import BUILTIN, Draw, load_items
 from simulator.ambibench.features import PAIR_NAMES, Format, Kind, Pair, Setting
 from simulator.ambibench.trials import Item
+from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.sampling import balanced
 
@@ -146,7 +147,13 @@ def refuse_idle(given: Iterable[str], data: str, wanted: Sequence[Part]) -> None
 
 
 def part_items(
-    data: str, part: Part, draw: Draw, *, form: Format | None = None, limit: int | None = None
+    data: str,
+    part: Part,
+    draw: Draw,
+    *,
+    form: Format | None = None,
+    limit: int | None = None,
+    duplicates: Duplicates = "refuse",
 ) -> tuple[Item, ...]:
     """The items of a part.
 
@@ -156,6 +163,7 @@ def part_items(
         draw: how built-in items are drawn; what does not concern the part is passed over.
         form: the format wanted; both if None. Buckets have none.
         limit: so many at most, as many of each format and task.
+        duplicates: what becomes of items without an id that a file holds twice.
 
     Raises:
         InputError: if there are none, or the data are faulty.
@@ -164,7 +172,7 @@ def part_items(
         draw = _concerning(part, draw)
         items = load_items(data, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
     else:
-        items = load_items(data, setting=None, draw=draw)
+        items = load_items(data, setting=None, draw=draw, duplicates=duplicates)
     found = tuple(item for item in items if _belongs(item, part) and _has_format(item, form))
     if not found:
         raise InputError(f"data {data!r} hold no item of {part.name}{f' in {form}' if form else ''}.")

@@ -19,9 +19,11 @@ from simulator.ambibench.reporting.results import Results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import SUFFIXES, Form, formatted, one_table
 from simulator.ambibench.trial_log import write_trials
+from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.figures import Table, save
 from simulator.runner.options import ExcludeAbortedOption
+from simulator.runner.telling import tell_problems
 from simulator.whole import write_whole
 
 DRAWN_AS: Final = ("png", "svg", "html", "csv", "json")
@@ -57,6 +59,7 @@ def report_ambibench(
         typer.Option(help="NAME=LABEL: what an actor is called; NAME may hold *, LABELs may repeat"),
     ] = None,
     exclude_aborted: ExcludeAbortedOption = False,
+    duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
     """Accuracy, validity and curves of people, models and the oracle: tables, and the paper's figures."""
@@ -64,7 +67,10 @@ def report_ambibench(
     suffixes = _suffixes(suffix)
     if wanted and out is None:
         raise InputError("--figure needs --out FOLDER to draw into.")
-    found = _report(runs or [], files or [], score_mode, tie, _labels(actor or []), log, exclude_aborted)
+    found = _report(
+        runs or [], files or [], score_mode, tie, _labels(actor or []), log, exclude_aborted, duplicates
+    )
+    tell_problems("AmbiBench", found.duplicates, ())
     console = Console()
     if trials is not None:
         count = write_trials(trials, found.trials)
@@ -92,13 +98,23 @@ def _report(
     labels: Mapping[str, str],
     log: Path | None,
     exclude_aborted: bool,
+    duplicates: Duplicates,
 ) -> Report:
     if not runs and not files:
         raise InputError("Name runs (askback log list shows them), or files with --from.")
     if not runs:
-        return report(None, (), files, mode=mode, tie=tie, labels=labels)
+        return report(None, (), files, mode=mode, tie=tie, labels=labels, duplicates=duplicates)
     with LogReader(log or default_path()) as reader:
-        return report(reader, runs, files, mode=mode, tie=tie, labels=labels, exclude_aborted=exclude_aborted)
+        return report(
+            reader,
+            runs,
+            files,
+            mode=mode,
+            tie=tie,
+            labels=labels,
+            exclude_aborted=exclude_aborted,
+            duplicates=duplicates,
+        )
 
 
 def _show(console: Console, found: Report, form: Form | None, *, quiet: bool) -> None:

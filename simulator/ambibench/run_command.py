@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from logs.cli import LogOption
-from simulator.ambibench.data import BUILTIN, Draw
+from simulator.ambibench.data import BUILTIN, Draw, duplicates_of
 from simulator.ambibench.features import Format, Pair
 from simulator.ambibench.generation import Design, Question, Spelling
 from simulator.ambibench.instructions import LocationWord
@@ -33,6 +33,7 @@ from simulator.ambibench.playing import PARTICIPANT, Options, System
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.seating import SEATED, seat_for
 from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
+from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.models import Decoding, ModelOptions, Needs, load_model
 from simulator.runner.command import Manner, Wanted, model_options, play, read_manner, run_name
@@ -118,6 +119,7 @@ def run_ambibench(
     cache: CacheOption = True,
     prices: PricesOption = None,
     run: RunOption = None,
+    duplicates: DuplicatesOption = "refuse",
     exclude_aborted: ExcludeAbortedOption = False,
     log: LogOption = None,
 ) -> None:
@@ -130,6 +132,9 @@ def run_ambibench(
     chosen = read_settings(setting or ("instruction,multiple" if data == BUILTIN else "all"))
     wanted = held_parts(data, parts(chosen, kind=kind, fold=fold, second=second_name))
     refuse_idle(_given(context), data, wanted)
+    if twice := len(duplicates_of(data)):
+        done = "played as often" if duplicates == "keep" else "left out (--duplicates keep plays them)"
+        console.print(f"{data}: {twice} items told twice, {done}.", highlight=False, soft_wrap=True)
     everything = setting is None or "all" in setting
     experiment = Experiment(
         pairs=playable(names, wanted, console, everything=everything),
@@ -150,6 +155,7 @@ def run_ambibench(
             timeout=timeout,
         ),
         data=data,
+        duplicates=duplicates,
         draw=Draw(
             seed=seed,
             per_cell=per_cell,
@@ -215,6 +221,7 @@ class Experiment:
         draw: how built-in ones are drawn.
         form: the format wanted; both if None.
         limit: items per run at most.
+        duplicates: what becomes of items without an id that a file holds twice.
         options: of every episode (`playing.Options`).
     """
 
@@ -224,6 +231,7 @@ class Experiment:
     draw: Draw = field(default_factory=Draw)
     form: Format | None = None
     limit: int | None = None
+    duplicates: Duplicates = "refuse"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -253,7 +261,14 @@ def _wanted(experiment: Experiment, who: str, part: Part) -> Wanted:
     return Wanted(
         room=ROOM,
         seats={PARTICIPANT: who},
-        items=part_items(experiment.data, part, experiment.draw, form=form, limit=limit),
+        items=part_items(
+            experiment.data,
+            part,
+            experiment.draw,
+            form=form,
+            limit=limit,
+            duplicates=experiment.duplicates,
+        ),
         manner=experiment.manner.called(run_name(experiment.manner.name, (who, part.name), pairs)),
         options=experiment.options,
         config={"data": experiment.data, "part": part.name},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,9 @@ from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.ambibench.score import NOTHING
 from simulator.ambibench.silence import with_silence
 from simulator.ambibench.trials import Item
+from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
+from simulator.jsonlines import Read
 from simulator.runner.logged import ENDED, required_run, seat_failed
 from simulator.whole import write_whole
 
@@ -303,13 +305,23 @@ def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
 
 
 def read_trials(path: Path) -> tuple[TrialRecord, ...]:
+    """The trials of such a file, each once; see `read_trial_file`."""
+    return read_trial_file(path).rows
+
+
+def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[TrialRecord]:
     """Trials out of such a file, whoever made it; fields that a report can do without may be missing.
 
-    A trial without a run is of the run that the file is called.
+    A trial without a run is of the run that the file is called. Of one that is kept although it stands there
+    before, its `trial_id` is not: trials of a name count once.
+
+    Args:
+        path: the file.
+        duplicates: what becomes of a trial that stands there twice, in every field.
 
     Raises:
         InputError: if the file cannot be read, a line is no trial, or two trials have the same `trial_id`;
-            names file, line and field. A trial may stand there twice.
+            names file, line and field.
     """
     try:
         # Not splitlines: people's comments may hold what Unicode calls a line separator.
@@ -326,7 +338,19 @@ def read_trials(path: Path) -> tuple[TrialRecord, ...]:
     if not found:
         raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
     _refuse_same_names(path, found)
-    return tuple(found.values())
+    read = told_once(
+        path,
+        Read(tuple(found.values()), tuple(found), ()),
+        lambda one: (one.trial_id or "", repr(one)),
+        duplicates,
+    )
+    again = {fault.line for fault in read.faults}
+    return read._replace(
+        rows=tuple(
+            replace(one, trial_id=None) if line in again else one
+            for one, line in zip(read.rows, read.lines, strict=True)
+        )
+    )
 
 
 def _refuse_same_names(path: Path, found: Mapping[int, TrialRecord]) -> None:

@@ -29,7 +29,7 @@ from simulator.ambient.data import BUILTIN, Split, load_examples
 from simulator.ambient.rows import published_id
 from simulator.errors import InputError
 from simulator.journal import Journal, key_of
-from simulator.models import ModelError, Refused, load_model
+from simulator.models import ModelError, Refused, load_model, run_preflight
 from simulator.progress import counted
 from simulator.runner.command import model_options
 from simulator.runner.options import BaseUrlOption, BudgetOption, CacheOption, PricesOption, SeedOption
@@ -86,6 +86,7 @@ def generate_distractors(
             elif model is not None:
                 service = load_model(model, replace(options, recorder=writer.put))
                 try:
+                    await run_preflight(service)
                     asked = ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
                     await _translate(asked, wanted, journal, seed, concurrency, console)
                 finally:

@@ -28,7 +28,7 @@ from simulator.ambient.pool.sampling import Asked, Decoding, draw, prompts_of, s
 from simulator.ambient.pool.select import Balanced, Balancing
 from simulator.errors import InputError
 from simulator.journal import Journal
-from simulator.models import ModelError, ModelOptions, load_model
+from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
 from simulator.models.redaction import public_url
 from simulator.progress import counted
 from simulator.runner.command import model_options
@@ -210,6 +210,7 @@ async def _draw(drawing: _Drawing, journal: Journal, log: Path, console: Console
     with LogWriter(log, durable=False) as writer:
         model = load_model(drawing.model, replace(drawing.options, recorder=writer.put))
         try:
+            await run_preflight(model, Needs(samples=drawing.decoding.samples > 1))
             with counted(console, "prompts", len(drawing.wanted)) as tell:
                 tell(len(drawing.wanted) - missing)
                 await draw(

@@ -18,7 +18,7 @@ from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.playing import ROBOT, USER, task_of
 from simulator.ambik.rows import item_from_row
 from simulator.ambik.score import values
-from simulator.ambik.terms import NAMES
+from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need
 
 __all__ = ["ROBOT", "USER", "asked", "need_of", "read_item", "useful"]
@@ -34,17 +34,18 @@ def read_item(row: Row) -> Item:
 def asked(
     item: Item, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked | None:
-    """What an ended episode says; None of forms, and of decisions that a method is calibrated on."""
+    """What an episode says; None of forms, and of decisions that a method is calibrated on."""
     if isinstance(item, DraftItem):
         return None
     scores = values(item, turns)
-    if "questions" not in scores:
+    first = next((turn.payload for turn in turns if turn.payload.get("kind") == "decide"), options)
+    calibrates = first is options and options.get("method") in CONFORMAL and not options.get("calibration")
+    if calibrates or (scores and "questions" not in scores):
         return None
-    first = next(turn.payload for turn in turns if turn.payload.get("kind") == "decide")
     return Asked(
         kind=_kind(item, first),
         need=need_of(item, str(first.get("dialogue", "before"))),
-        questions=int(scores["questions"] or 0),
+        questions=int(scores.get("questions") or 0),
         useful=useful(item, turns),
         # Where nobody answers, what would have come of a question is not known: nothing to set beside it.
         right_before=_yes_or_no(scores.get("right_before")) if options.get("questions") else None,

@@ -30,7 +30,7 @@ from simulator.ambik.making.drafting import (
 from simulator.ambik.making.handover import hand_over, write_scenes
 from simulator.ambik.making.scenes import Scene, draw_scenes
 from simulator.journal import Journal
-from simulator.models import ModelError, ModelOptions, load_model
+from simulator.models import ModelError, ModelOptions, load_model, run_preflight
 from simulator.models.redaction import public_url
 from simulator.progress import counted
 from simulator.runner.command import model_options
@@ -148,6 +148,7 @@ async def _ask(drafting: _Drafting, journal: Journal, log: Path, console: Consol
                 tell(1)
 
             try:
+                await run_preflight(model)
                 await each(iter(missing), one, drafting.concurrency)
             finally:
                 await model.close()

@@ -13,11 +13,12 @@ from simulator.ambik.items import DecideItem, Item, PairItem, ScenarioItem, Task
 from simulator.ambik.methods.needs import Announced, refusal
 from simulator.ambik.pairs import Pair
 from simulator.ambik.playing import ANNOTATOR, Dataset
-from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items
+from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items, without_step
 from simulator.ambik.seating import ITEM, SEATED
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Ambiguity, Member, Method, Part
 from simulator.errors import InputError
 from simulator.models import Capabilities, ModelOptions, load_model
+from simulator.sampling import balanced
 
 _IN_PROCESS: Final = ("transformers/", "local/")
 _ALL: Final = Capabilities(logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True)
@@ -35,8 +36,11 @@ class Wish:
         dataset: pairs of AmbiK, or scenarios of KnowNo.
         members: of pairs.
         types: of pairs, or of scenarios; none: all.
-        limit: pairs or scenarios of the test part, or drafts, at most, spread evenly.
-        calibrating: of the calibration part at most, likewise; the first scenarios, if all are of one part.
+        limit: items of the test part at most, equally many of each type, both members of a pair together; of
+            drafts, spread evenly.
+        seed: of the draw.
+        calibrating: items of the calibration part at most, spread evenly; the first scenarios, if all are of
+            one part.
         part: of the pairs for tests: those of the paper's kind, those as added in 2025, or all.
     """
 
@@ -46,6 +50,7 @@ class Wish:
     members: tuple[Member, ...] = MEMBERS
     types: tuple[str, ...] = ()
     limit: int | None = None
+    seed: int = 0
     calibrating: int | None = None
     part: Literal["all", "released", "added"] = "all"
 
@@ -74,7 +79,10 @@ def test_items(wish: Wish) -> tuple[DecideItem, ...]:
         InputError: if there are none, or the data are faulty.
     """
     if wish.dataset == "knowno":
-        return _scenarios(wish, "test", wish.limit)
+        scenarios = _scenarios(wish, "test")
+        if wish.limit is None:
+            return scenarios
+        return balanced(scenarios, wish.limit, lambda one: one.type, lambda one: (), wish.seed)
     wanted = wish.types or AMBIGUITIES
     pairs = [
         pair
@@ -86,7 +94,14 @@ def test_items(wish: Wish) -> tuple[DecideItem, ...]:
         raise InputError(
             f"data {wish.data!r} have no {kind}pairs of the types {', '.join(wanted)} for tests."
         )
-    return pair_items(spread(pairs, wish.limit), members=wish.members)
+    if wish.limit is None:
+        return pair_items(pairs, members=wish.members)
+    unfit = set(without_step(pairs, wish.members))
+    fit = [pair for pair in pairs if pair not in unfit] or pairs
+    # SSC and AmbDif compare the members of a pair: whole pairs are drawn, and at most one of them is parted.
+    count = -(-wish.limit // len(wish.members))
+    drawn = balanced(fit, count, lambda one: one.type, lambda one: (), wish.seed)
+    return pair_items(drawn, members=wish.members)[: wish.limit]
 
 
 def items_of(wish: Wish) -> tuple[Item, ...]:
@@ -107,11 +122,11 @@ def calibrating_items(wish: Wish) -> tuple[DecideItem, ...]:
         InputError: if there are none, or the data are faulty.
     """
     if wish.dataset == "knowno":
-        return _scenarios(replace(wish, types=()), "calibration", wish.calibrating)
+        return spread(_scenarios(replace(wish, types=()), "calibration"), wish.calibrating)
     return calibration_items(spread(load_pairs(wish.data, "calibration"), wish.calibrating))
 
 
-def _scenarios(wish: Wish, part: Part, limit: int | None) -> tuple[ScenarioItem, ...]:
+def _scenarios(wish: Wish, part: Part) -> tuple[ScenarioItem, ...]:
     scenarios = load_scenarios(wish.data)
     items = scenario_items(scenarios)
     if wish.calibrating and len({one.part for one in items}) == 1:
@@ -125,7 +140,7 @@ def _scenarios(wish: Wish, part: Part, limit: int | None) -> tuple[ScenarioItem,
             )
         kinds = f" of the types {', '.join(wish.types)}" if wish.types else ""
         raise InputError(f"data {wish.data!r} have no scenarios for {part}{kinds}.")
-    return tuple(spread(wanted, limit))
+    return tuple(wanted)
 
 
 def spread(some: Sequence[T], limit: int | None) -> tuple[T, ...]:

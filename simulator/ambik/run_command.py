@@ -93,7 +93,7 @@ def run_ambik(
     ] = 0,
     user: Annotated[str, typer.Option(help=f"who answers: {SEATED[USER]}")] = ITEM,
     types: Annotated[str | None, typer.Option(help="of the pairs or scenarios, such as preferences")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="pairs, spread over the data")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="items, equally many of each type")] = None,
     calibration: Annotated[
         list[str] | None,
         typer.Option(help="a run that was played already (one per method: give it again); default: play one"),
@@ -176,6 +176,7 @@ def run_ambik(
         members=MEMBERS if member == "both" else (member,),
         types=read_types(types, dataset),
         limit=limit,
+        seed=seed,
         calibrating=calibration_limit,
         part=part,
     )

@@ -27,10 +27,10 @@ from simulator.clarq.reporting.audit_report import (
 )
 from simulator.clarq.reporting.terminal import tell_left_out
 from simulator.clarq.results import read_results
-from simulator.clarq.seating import seat_for
+from simulator.clarq.seating import models_of, seat_for
 from simulator.errors import InputError
 from simulator.home import home
-from simulator.models import Budget, ModelOptions
+from simulator.models import Budget, ModelOptions, Needs
 from simulator.runner.build import Models
 from simulator.runner.options import BaseUrlOption, BudgetOption, JsonOption
 
@@ -114,6 +114,7 @@ async def _audit_named(
         seat = seat_for(PROVIDER, name, models, {})
         if not isinstance(seat, ProviderAgent):
             raise InputError(f"{name} does not decide through experts; nothing to audit.")
+        await models.preflight(dict.fromkeys(models_of(name), Needs(schema=True)))
         report = await audit(seat.experts, dialogues, multi=multi, concurrency=concurrency)
         if not replay:
             return report, ()

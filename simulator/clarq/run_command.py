@@ -27,7 +27,7 @@ from simulator.clarq.room import ROOM
 from simulator.clarq.score import score_rows
 from simulator.clarq.seating import models_of
 from simulator.home import home
-from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs
+from simulator.models import Budget, ChatModel, Decoding, Malformed, ModelOptions, Needs, run_preflight
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, Wanted, play, read_manner, read_ranges
 from simulator.runner.options import (
@@ -220,6 +220,7 @@ def _tell_lost(episode_id: str, error: Malformed) -> None:
 async def _judge(run_id: str, name: str, options: ModelOptions, reader: LogReader, log: LogWriter) -> None:
     async with _judge_called(name, options) as judge:
         if judge:
+            await run_preflight(judge, Needs(schema=True))
             await judge_run(reader, log, run_id, judge, lost=_tell_lost)
 
 

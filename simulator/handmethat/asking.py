@@ -18,8 +18,9 @@ from logs.rows import Item, Judgment, Turn
 from simulator.asking import Asked, Need
 from simulator.handmethat.graph import HUMAN
 from simulator.handmethat.players.belief import believe, candidates, destinations
+from simulator.handmethat.playing import Options
 from simulator.handmethat.rows import task_from_row
-from simulator.handmethat.score import ROBOT, options_of, score_episode
+from simulator.handmethat.score import ROBOT, options_of, score_episode, score_unplayed
 from simulator.handmethat.task import Task
 
 USER: Final = HUMAN
@@ -34,12 +35,13 @@ def read_item(row: Item) -> Task:
 def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
-    """What an ended episode says.
+    """What an episode says; before the instruction its options tell how it was to be played.
 
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
-    played, answers, scores = options_of(turns), exchange(turns), score_episode(item, turns)
+    played, answers = options_of(turns) if turns else Options.read(options), exchange(turns)
+    scores = score_episode(item, turns) if turns else score_unplayed(item, played)
     return Asked(
         kind=f"level {item.level}",
         need=need_of(item),

@@ -96,7 +96,7 @@ class Played(NamedTuple):
 
 def wish(pairs: int) -> Wish:
     """Which items are played."""
-    return Wish(limit=pairs, calibrating=CALIBRATING)
+    return Wish(limit=2 * pairs, calibrating=CALIBRATING)
 
 
 def play(log: Path, pairs: int = PAIRS) -> Played:

@@ -424,6 +424,76 @@ def test_who_was_erased_and_what_has_not_ended_is_left_out_and_counted(log, tmp_
     assert len(found.askings) == 1
 
 
+ASKS = {
+    "c": lambda turn: turn.seat == "provider" and turn.number > 4,
+    "h": lambda turn: turn.payload.get("kind") == "answer",
+    "k": lambda turn: turn.payload.get("kind") == "answer",
+}
+
+
+def _broken_off(source, path, run, robot):
+    """Copy a run; two robots fell silent, one before its first move and one after its first question."""
+    left = ["silent", "asked"]
+    with LogReader(source) as reader, LogWriter(path, durable=False) as writer:
+        writer.put(reader.run(run))
+        for item in reader.items(run):
+            writer.put(item)
+        cut = {}
+        for played in reader.turns_of_run(run):
+            asked = next((turn.number for turn in played.turns if ASKS[run](turn)), None)
+            if asked is not None and left:
+                cut[played.episode.id] = asked if left.pop() == "asked" else -1
+        for episode, turns in reader.turns_of_run(run):
+            writer.put(episode)
+            for turn in turns:
+                if turn.number <= cut.get(episode.id, turn.number):
+                    writer.put(turn)
+            broken = Ending(episode_id=episode.id, status="aborted", cause=robot, message="it said nothing")
+            writer.put(broken if episode.id in cut else reader.ending(episode.id))
+    assert not left
+
+
+def _decided(found):
+    return sum(len(one.told.decisions) for one in found.askings)
+
+
+@pytest.mark.parametrize(("run", "robot"), [("c", "seeker"), ("h", "robot"), ("k", "robot")])
+def test_what_a_failing_seat_aborted_is_not_right_and_decides_nothing_but_what_was_asked(
+    log, tmp_path, run, robot
+):
+    path = tmp_path / "log.sqlite"
+    _broken_off(log, path, run, robot)
+    with LogReader(log) as reader:
+        (whole,) = rows(askings(reader, [run]).askings)
+    with LogReader(path) as reader:
+        found, without = askings(reader, [run]), askings(reader, [run], exclude_aborted=True)
+    (row,) = rows(found.askings)
+    assert found.aborted == without.aborted == {f"{robot}: it said nothing": 2}
+    assert (row.robot, row.episodes, row.aborted) == (whole.robot, whole.episodes, 2)
+    broken = [one for one in found.askings if one.told.aborted]
+    assert sorted(one.asked for one in broken) == [False, True]
+    assert [[each.asked for each in one.told.decisions] for one in broken if one.asked] == [[True]]
+    assert not any(one.told.decisions for one in broken if not one.asked)
+    assert not any(one.told.right or one.told.open for one in broken)
+    kept = rows(without.askings)
+    right = sum(one.right.value * one.right.n for one in kept if one.right)
+    assert row.right.value * row.right.n == pytest.approx(right)
+    assert row.right.n == sum(one.right.n for one in kept if one.right) + 2
+    assert _decided(found) == _decided(without) + 1
+    assert not found.left_out and without.left_out == {"aborted": 2}
+
+
+def test_the_aborted_are_told_beside_the_table(log, tmp_path):
+    path = tmp_path / "log.sqlite"
+    _broken_off(log, path, "k", "robot")
+    told = CliRunner().invoke(cli, ["k", "--log", str(path)])
+    assert "2 aborted: robot: it said nothing" in told.output and "count as unsuccessful" in told.output
+    told = CliRunner().invoke(cli, ["k", "--log", str(path), "--exclude-aborted"])
+    assert "They are left out of the scores" in told.output
+    told = json.loads(CliRunner().invoke(cli, ["k", "--log", str(path), "--json"]).stdout)
+    assert told["aborted"] == {"robot: it said nothing": 2} and told["rows"][0]["aborted"] == 2
+
+
 def test_one_table_over_all_rooms(log, tmp_path):
     out = tmp_path / "out"
     runs = ["c", "h", "k", "n"]
@@ -456,7 +526,7 @@ def test_a_file_is_no_folder_for_the_results(log, tmp_path):
 def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
     task = load_tasks("builtin", levels=[1], limit=1)[0]
     with pytest.raises(InputError, match="begins with the human's instruction"):
-        handmethat_asked(task, {}, (), ())
+        handmethat_asked(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())
 
 
 # ---- the same by plain counting of turns and items

@@ -12,6 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from app import cli
+from simulator.ambibench.data import load_items
+from simulator.ambibench.files import read_file
+from simulator.ambibench.generation import generate_instruction
+from simulator.ambibench.prompt import whole_text
+from simulator.ambibench.trial_log import read_trial_file
 from simulator.ambient.files.kinds import KINDS
 from simulator.duplicates import CODE, left_out, told_once
 from simulator.jsonlines import Read
@@ -93,3 +98,61 @@ def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callabl
     assert told["refuse"]["measures"]["edit_f1"]["value"] == pytest.approx(10.08, abs=0.005)
     imported = ask("import", "ambient-results", twice)
     assert "506 rows" in imported.output and "100 rows of davinci-n4.jsonl left out" in imported.output
+
+
+TRIAL = {
+    "setting": "multiple",
+    "prompt_id": "p1",
+    "salient_feature": "location",
+    "format": "qa",
+    "instruction_kind": "uninformative",
+    "k": 2,
+    "gold": "X",
+    "actor_kind": "model",
+    "actor_id": "m",
+    "raw_answer": " X",
+}
+
+
+def write(path: Path, *records: object) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return path
+
+
+def test_trials_without_a_name_that_stand_twice_count_once_or_as_often(tmp_path: Path, ask: Any) -> None:
+    path = write(tmp_path / "t.jsonl", TRIAL, {**TRIAL, "raw_answer": " Y"}, TRIAL, TRIAL)
+    named = write(tmp_path / "n.jsonl", *[{**TRIAL, "trial_id": "1"}] * 3)
+    for file, once, lines in ((path, 2, [3, 4]), (named, 1, [2, 3])):
+        refused, kept = read_trial_file(file), read_trial_file(file, "keep")
+        assert (len(refused.rows), [one.line for one in refused.faults]) == (once, lines)
+        assert (len(kept.rows), left_out(kept.faults)) == (once + 2, 0)
+    told = ask("report", "ambibench", "--from", path, "--from", named)
+    assert told.exit_code == 0, told.output
+    assert "4 faults; the rows are left out" in told.stderr and "t.jsonl:3: told twice: line 1" in told.stderr
+    assert "3 trials" in told.stdout
+    told = ask("report", "ambibench", "--from", path, "--from", named, "--duplicates", "keep")
+    assert "7 trials" in told.stdout and "4 warnings" in told.stderr
+
+
+def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_often(
+    tmp_path: Path, ask: Any
+) -> None:
+    texts = [whole_text(item) for item in generate_instruction(0, per_cell=1)[:4]]
+    twice = tmp_path / "b.txt"
+    twice.write_text("\n\n".join([*texts, texts[0], texts[1]]) + "\n", encoding="utf-8")
+    whole = tmp_path / "whole.txt"
+    whole.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+    assert read_file(whole)[1] == ()
+    assert [one.code for one in read_file(twice)[1]] == [CODE, CODE]
+    assert len(load_items(twice, setting=None)) == 4
+    assert len(load_items(twice, setting=None, duplicates="keep")) == 6
+    checked = ask("check", twice)
+    assert "told twice: line 1; left out" in checked.output
+    log = tmp_path / "log.sqlite"
+    told = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "a")
+    assert told.exit_code == 0, told.output
+    assert "2 items told twice, left out (--duplicates keep plays them)" in told.output
+    kept = ask("run", "ambibench", "--data", twice, "--log", log, "--run", "b", "--duplicates", "keep")
+    assert "2 items told twice, played as often" in kept.output
+    added = ask("data", "add", "ambibench", twice)
+    assert "items 4" in added.output and "told twice 2" in added.output

@@ -9,6 +9,9 @@ from simulator.ambibench.parts import part_items as ambibench_items
 from simulator.ambibench.parts import parts as ambibench_parts
 from simulator.ambient.parts import Wish
 from simulator.ambient.parts import part_items as ambient_items
+from simulator.ambik.parts import Wish as AmbikWish
+from simulator.ambik.parts import test_items as ambik_items
+from simulator.ambik.terms import AMBIGUITIES
 from simulator.clarq.data import load_items as clarq_items
 from simulator.clarq.run_command import limited
 from simulator.sampling import balanced, equal_shares, stratified
@@ -74,7 +77,7 @@ def test_what_a_small_group_lacks_goes_to_the_others() -> None:
 
 
 def test_a_limit_is_a_number_of_items_balanced_in_every_room() -> None:
-    """Over languages and types (ClarQ-LLM), formats and tasks (AmbiBench), sides and labels (AmbiEnt)."""
+    """Over languages and types, formats and tasks (AmbiBench), sides and labels (AmbiEnt), types (AmbiK)."""
     wrong = []
     tasks = [task for language in ("en", "zh") for task in clarq_items("builtin", language)]
     some = limited(tasks, 10, 3)
@@ -89,4 +92,15 @@ def test_a_limit_is_a_number_of_items_balanced_in_every_room() -> None:
         items = ambient_items(task, "m", Wish(limit=9))
         if len(items) != 9 or ambient_items(task, "m", Wish(limit=9, seed=1)) == items:
             wrong.append(task)
+    decided = ambik_items(AmbikWish(limit=12))
+    if Counter(one.type for one in decided) != dict.fromkeys(AMBIGUITIES, 2) | {"unambiguous_direct": 6}:
+        wrong.append(f"ambik: {[one.id for one in decided]}")
+    if [len(ambik_items(AmbikWish(limit=limit))) for limit in (1, 5, 6)] != [1, 5, 6]:
+        wrong.append("ambik: numbers")
+    alone = ambik_items(AmbikWish(limit=9, members=("ambiguous",), seed=1))
+    if set(Counter(one.type for one in alone).values()) != {3}:
+        wrong.append(f"ambik, one member: {[one.id for one in alone]}")
+    scenarios = Counter(one.type for one in ambik_items(AmbikWish(limit=6, dataset="knowno")))
+    if sum(scenarios.values()) != 6 or max(scenarios.values()) - min(scenarios.values()) > 1:
+        wrong.append(f"knowno: {scenarios}")
     assert wrong == []

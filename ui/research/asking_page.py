@@ -77,6 +77,7 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
         groups=[(name, _lines(visit.t, [one for one in table if one.benchmark == name])) for name in rooms],
         measures=[name for name in MEASURES if any(getattr(one, name) is not None for one in table)],
         left_out=found.left_out,
+        aborted=sum(found.aborted.values()),
     )
 
 

@@ -36,7 +36,7 @@ from simulator.clarq.review import (
     write_note,
 )
 from simulator.errors import AskbackError
-from simulator.runner.logged import ENDED
+from simulator.runner.logged import ENDED, seat_failures
 from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
 from ui.problems import problem_text
@@ -231,7 +231,8 @@ class Calls:
             setups = sorted({card.run.setup for card in cards})
             live = not cards or any(card.live for card in cards)
             return visit.page("runs", live=live, cards=cards, setups=setups)
-        card = self.desk.card(self.desk.reader.run(at.run))
+        aborted = sum(seat_failures(self.desk.reader, [at.run]).values())
+        card = replace(self.desk.card(self.desk.reader.run(at.run)), aborted=aborted)
         if card.run.benchmark == HOUSEHOLD:
             return household_page(visit, card, self.desk.reader)
         if card.run.benchmark == LETTERS:

@@ -34,6 +34,7 @@ class RunCard:
         seats: seat -> who sits there.
         cost: US dollars of the calls that have a price; None if no model was called.
         unpriced: calls whose price is not known.
+        aborted: episodes that a failing seat aborted; counted only where one run is shown.
     """
 
     run: Run
@@ -41,6 +42,7 @@ class RunCard:
     seats: Mapping[str, str]
     cost: float | None
     unpriced: int
+    aborted: int = 0
 
     @property
     def languages(self) -> tuple[str, ...]:

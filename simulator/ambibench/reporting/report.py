@@ -19,9 +19,11 @@ from simulator.ambibench.reporting.measures import Means, means
 from simulator.ambibench.reporting.results import Results, results
 from simulator.ambibench.reporting.tables import tables
 from simulator.ambibench.reporting.terminal import print_tables
-from simulator.ambibench.trial_log import read_trials, trials_of_runs
+from simulator.ambibench.trial_log import read_trial_file, trials_of_runs
+from simulator.duplicates import Duplicates
 from simulator.runner.logged import endings_of_runs, seat_failures
 from simulator.runner.telling import print_endings
+from trees.faults import Fault
 
 __all__ = ["Report", "print_report", "report", "summary"]
 
@@ -40,6 +42,7 @@ class Report:
         failures: why episodes failed -> how many did, the most frequent first.
         aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
         exclude_aborted: whether these are left out instead.
+        duplicates: trials that a file holds twice.
     """
 
     runs: tuple[str, ...]
@@ -50,6 +53,7 @@ class Report:
     failures: Mapping[str, int] = field(default_factory=dict)
     aborted: Mapping[str, int] = field(default_factory=dict)
     exclude_aborted: bool = False
+    duplicates: tuple[Fault, ...] = ()
 
 
 def report(
@@ -61,6 +65,7 @@ def report(
     tie: Tie | None = None,
     labels: Mapping[str, str] | None = None,
     exclude_aborted: bool = False,
+    duplicates: Duplicates = "refuse",
 ) -> Report:
     """The report of some runs and of trials in files.
 
@@ -72,6 +77,7 @@ def report(
         tie: what a tie counts; None: as each run or file says.
         labels: actor, or a pattern with ``*``, -> what it is called; ``person`` stands for all people.
         exclude_aborted: leave out what a failing seat aborted.
+        duplicates: what becomes of trials that a file holds twice.
 
     Raises:
         InputError: if a run is of another benchmark, or a file is wrong.
@@ -81,7 +87,8 @@ def report(
     logged = (
         () if reader is None else trials_of_runs(reader, names, mode, tie, exclude_aborted=exclude_aborted)
     )
-    given = tuple(scored(one, mode, tie) for path in files for one in read_trials(path))
+    read = [read_trial_file(path, duplicates) for path in files]
+    given = tuple(scored(one, mode, tie) for file in read for one in file.rows)
     statuses, failures = ({}, {}) if reader is None else endings_of_runs(reader, names)
     judgments = (
         [] if reader is None else [one for run in names for one in reader.judgments(run_id=run, kind=KIND)]
@@ -95,6 +102,7 @@ def report(
         failures=failures,
         aborted={} if reader is None else seat_failures(reader, names),
         exclude_aborted=exclude_aborted,
+        duplicates=tuple(fault for file in read for fault in file.faults),
     )
 
 

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from app import cli
 from logs import LogReader, LogWriter
 from logs.rows import Ending
+from ui.research.calls import Calls
+from ui.research.desk import Desk
 
 WHY = "it said nothing"
 PLAYED = {
@@ -20,6 +22,8 @@ PLAYED = {
     "ambient": ("annotator", ["ambient", "--task", "generate", "--limit", "4"]),
     "ambik": ("robot", ["ambik", "--limit", "6", "--model", "offline/kitchen", "--questions", "1"]),
 }
+
+PAGE = {"en": "a seat said nothing, broke the rules or refused", "zh": "没有作答、违反规则或拒绝回答而中止"}
 
 
 @pytest.fixture
@@ -56,6 +60,13 @@ def broken_off(source, target, run_id, seat, *, every=False):
                     log.put(score)
             log.put(ending)
         return number + 1
+
+
+def page(log, run, language):
+    """What the browser shows of a run's scores."""
+    with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
+        address = {"path": "/research", "query": f"run={run}", "language": language}
+        return Calls(Desk(reader), writer).page(address)["html"]
 
 
 def headline(benchmark, told):
@@ -99,6 +110,9 @@ def test_a_silent_seat_lowers_the_headline_and_is_told_beside_it(askback, tmp_pa
     assert "left out of the scores" in askback(target, "score", run, "--exclude-aborted")
     with LogReader(target) as reader:
         assert len({score.episode_id for score in reader.scores(run_id=run)}) == episodes - 1
+    for language, said in PAGE.items():
+        assert said in page(target, run, language)
+        assert said not in page(source, run, language)
 
 
 @pytest.mark.parametrize("benchmark", PLAYED)

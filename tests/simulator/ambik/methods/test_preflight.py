@@ -72,7 +72,7 @@ def play(server, tmp_path, monkeypatch):
                 ),
                 workers=1,
             ),
-            wish=Wish(limit=2, calibrating=2),
+            wish=Wish(limit=4, calibrating=2),
             samples=2,
             common={"task": "decide", "questions": 0, "settings": {}},
             everything=everything,

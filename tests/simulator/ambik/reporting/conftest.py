@@ -94,7 +94,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Console(quiet=True),
         )
 
-    wish = Wish(limit=PAIRS, calibrating=CALIBRATING)
+    wish = Wish(limit=2 * PAIRS, calibrating=CALIBRATING)
     play(*(("offline/script", method) for method in METHODS), name="m", wish=wish)
     play(("offline/kitchen", None), name="kitchen", wish=wish, questions=1)
     play(

@@ -146,7 +146,7 @@ def experiment(log_path, model, tmp_path, monkeypatch):
             common=common,
             **{
                 "pairs": tuple(("offline/script", method) for method in methods),
-                "wish": Wish(limit=6, calibrating=8),
+                "wish": Wish(limit=12, calibrating=8),
                 **more,
             },
         )
@@ -160,7 +160,7 @@ def console():
 
 
 def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_path):
-    said = askback("run", "--limit", 6, "--model", "offline/kitchen", "--model", "offline/never-asks")
+    said = askback("run", "--limit", 12, "--model", "offline/kitchen", "--model", "offline/never-asks")
     found = runs(log_path)
     assert [run.config["seats"]["robot"] for run in found.values()] == [
         "offline/kitchen",
@@ -174,7 +174,7 @@ def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_pat
             parts = {(one.item.part, one.item.member) for one in decisions(reader, [run])}
             assert parts == {("test", "ambiguous"), ("test", "clear")}
             assert not exchanges(reader, [run])
-    again = askback("run", "--limit", 6)
+    again = askback("run", "--limit", 12)
     assert len(runs(log_path)) == 2 and "12/12" in again
 
 
