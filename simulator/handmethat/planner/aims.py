@@ -50,7 +50,7 @@ class _Test(NamedTuple):
         return True
 
 
-class _Trip(NamedTuple):
+class Trip(NamedTuple):
     """A walk without what it has nothing to do with."""
 
     at: int
@@ -81,7 +81,7 @@ class Aim:
         self._demanded = _entities_of(self.choices) & self._locations
         things = tuple(entities(self._about))
         self._places = itemgetter(*things) if things else _nowhere
-        self._known: dict[Hashable, _Trip | None] = {}
+        self._known: dict[Hashable, Trip | None] = {}
 
     def met(self, walk: Walk) -> list[Option | None]:
         """Of each choice the first option that is met by now; None where there is none."""
@@ -123,35 +123,35 @@ class Aim:
         below = [(one, place[one]) for one in entities(carriers)]
         return Case(masks, (walk.at, walk.holding, where, *below, *bits, fixed & about), about)
 
-    def recall(self, walk: Walk, case: Case, demands: Sequence[Demand]) -> Walk | None:
-        """The walk on from `walk` that is known.
+    def known(self, case: Case, demands: Sequence[Demand]) -> Trip | None:
+        """The trip that meets `demands` in `case`; None if it is known that there is none.
 
         Raises:
-            KeyError: if none is known, and neither that there is none.
+            KeyError: if neither is known.
         """
-        trip = self._known[(case.key, tuple(demands))]
-        if trip is None:
-            return None
+        return self._known[case.key, tuple(demands)]
+
+    def note(self, case: Case, demands: Sequence[Demand], walk: Walk | None, held: int) -> Trip | None:
+        """Make `walk`, which begins with `held` in the hand, known as the one that meets `demands`."""
+        trip = None
+        if walk is not None:
+            touched = case.about | (1 << held if held != NOTHING else 0)
+            places = tuple((one, walk.place[one]) for one in entities(touched))
+            bits = tuple(found & mask for found, mask in zip(walk.states.values(), case.masks, strict=True))
+            trip = Trip(walk.at, walk.holding, places, bits, walk.actions)
+        self._known[case.key, tuple(demands)] = trip
+        return trip
+
+    def taken(self, walk: Walk, case: Case, trip: Trip) -> Walk:
+        """The walk on from `walk` by a trip."""
         there = walk.fork()
         there.at, there.holding, there.actions = trip.at, trip.holding, trip.actions
         for entity, container in trip.places:
             there.place[entity] = container
-        there.states = {
-            name: found & ~mask | bits
-            for (name, found), mask, bits in zip(walk.states.items(), case.masks, trip.states, strict=True)
-        }
+        for name, mask, bits in zip(STATES, case.masks, trip.states, strict=True):
+            there.states[name] = there.states[name] & ~mask | bits
         there.shut = self._openable & ~there.states["open"]
         return there
-
-    def remember(self, walk: Walk, case: Case, demands: Sequence[Demand], there: Walk | None) -> None:
-        """Note the way on from `walk`."""
-        trip = None
-        if there is not None:
-            touched = case.about | (1 << walk.holding if walk.holding != NOTHING else 0)
-            places = tuple((one, there.place[one]) for one in entities(touched))
-            bits = tuple(found & mask for found, mask in zip(there.states.values(), case.masks, strict=True))
-            trip = _Trip(there.at, there.holding, places, bits, there.actions)
-        self._known[(case.key, tuple(demands))] = trip
 
 
 class Case(NamedTuple):
@@ -184,7 +184,7 @@ def _test(option: Option) -> _Test:
     for one in option:
         for name, value in one.states:
             states.setdefault(name, [0, 0])[0 if value else 1] |= 1 << one.entity
-    wanted = tuple((name, *both) for name, both in states.items())
+    wanted = tuple((name, on, off) for name, (on, off) in states.items())
     return _Test(option, places, wanted, bit_set(entity for entity, _ in places))
 
 

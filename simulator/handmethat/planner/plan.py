@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.planner.aims import Aim, aims_for
+from simulator.handmethat.planner.aims import Aim, Trip, aims_for
 from simulator.handmethat.planner.demands import Choice, Demand, Option
 from simulator.handmethat.planner.errands import errands_for, manners, run
 from simulator.handmethat.planner.relevance import Targets
@@ -146,17 +146,16 @@ def _solve(walk: Walk, aim: Aim, fixed: BitSet, random: Random | None) -> Walk |
     if None not in met:
         return walk.fork()
     case = aim.case(walk, fixed)
-    best: Walk | None = None
+    best: Trip | None = None
     for demands in _selections(walk, aim.choices, met, fixed, random):
         ordered = _shuffled(demands, random)
         try:
-            there = aim.recall(walk, case, ordered)
+            trip = aim.known(case, ordered)
         except KeyError:
-            there = _shortest(walk, aim, ordered, fixed)
-            aim.remember(walk, case, ordered, there)
-        if there is not None and (best is None or len(there.actions) < len(best.actions)):
-            best = there
-    return best
+            trip = aim.note(case, ordered, _shortest(walk, aim, ordered, fixed), walk.holding)
+        if trip is not None and (best is None or len(trip.actions) < len(best.actions)):
+            best = trip
+    return None if best is None else aim.taken(walk, case, best)
 
 
 def _shortest(walk: Walk, aim: Aim, demands: Sequence[Demand], fixed: BitSet) -> Walk | None:
