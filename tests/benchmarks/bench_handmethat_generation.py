@@ -11,6 +11,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -20,9 +21,11 @@ from simulator.handmethat.generate_command import make_plan
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
 from simulator.handmethat.generation.batch import generate_folder
 from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.planner.aims import Aim
 
 ATTEMPTS = 200
 BALANCED = 400
+REMEMBERED = 40
 LIMIT = 35.0  # ms of CPU per attempt
 # Seconds that 10,000 balanced episodes may take on two cores that do nothing else.
 WALL_LIMIT = 600.0
@@ -31,6 +34,19 @@ WALL_LIMIT = 600.0
 def per_attempt(plan: Plan, attempts: int) -> list[float]:
     """Milliseconds of CPU of each attempt."""
     return [1000 * make_attempt(Job(plan, number)).cpu for number in range(attempts)]
+
+
+def _nothing_known(*_: object) -> None:
+    raise KeyError
+
+
+def remembering() -> tuple[float, float]:
+    """Milliseconds of CPU per attempt with `paper`, where known walks are repeated and where none is."""
+    plan = make_plan("paper", REMEMBERED, "free", None, None, 1, demos=True)
+    make_attempt(Job(plan, 0))
+    known = float(np.mean(per_attempt(plan, REMEMBERED)))
+    with patch.object(Aim, "known", _nothing_known):
+        return known, float(np.mean(per_attempt(plan, REMEMBERED)))
 
 
 def balanced(plan: Plan, workers: int) -> float:
@@ -54,6 +70,11 @@ def main() -> int:
             table.add_row(profile, quest, *(f"{number:.1f}" for number in numbers))
     console = Console()
     console.print(table)
+    known, anew = remembering()
+    console.print(
+        f"paper: {known:.1f} ms of CPU per attempt, {known / anew:.2f} of what it takes "
+        "if no walk that is known is repeated"
+    )
     workers = min(2, os.cpu_count() or 1)
     missed = max(means) > LIMIT
     for profile in ("v1", "v2"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 # P(m) is proportional to exp[RATIONALITY * (mean reward - COST_WEIGHT * c(m))]: the paper's beta1, beta2.
 RATIONALITY: Final = 3.0
 COST_WEIGHT: Final = 0.5
@@ -94,10 +95,11 @@ def joint_prior(
     profile: Profile,
 ) -> Pool | None:
     """One pool over several quest types (`Profile.joint_quests`); else as `prior`."""
+    tables: _Tables = {}
     blocks = [
         block
         for quest, some in rewards.items()
-        for block in _blocks(world, state, quest, some, targets, rest, profile)
+        for block in _blocks(world, state, quest, some, targets, rest, profile, tables)
     ]
     weights = np.concatenate([block.weights.ravel() for block in blocks]) if blocks else np.empty(0)
     likely = _cut(weights)
@@ -141,8 +143,12 @@ def _blocks(
     targets: TargetsLike,
     rest: int,
     profile: Profile,
+    tables: _Tables,
 ) -> list[_Block]:
-    """Arguments of which the same things are described are weighed together."""
+    """Arguments of which the same things are described are weighed together.
+
+    Quest types that may be about the same things share their tables.
+    """
     useful = useful_by_argument(rewards)
     every = arguments_of(world, quest, targets)
     everybody = universe(world, profile)
@@ -157,26 +163,66 @@ def _blocks(
             groups[some] = (*groups.get(some, ()), argument)
     blocks = []
     for some, arguments in groups.items():
-        table = descriptions(world, state, some, subclasses=has_subclasses(quest, profile), among=everybody)
-        if not profile.all_meanings:
-            # All that fits must be useful with one and the same argument; most fails without asking which.
-            outside = ~_union(useful[argument] for argument in arguments)
-            table = Descriptions(
-                table.specifiers, {code: fits for code, fits in table.extents.items() if not fits & outside}
-            )
-        if not table.extents:
+        key = some, has_subclasses(quest, profile)
+        told = tables.get(key) if profile.all_meanings else None
+        if told is None:
+            table = descriptions(world, state, some, subclasses=key[1], among=everybody)
+            if not profile.all_meanings:
+                # All that fits must be useful with one and the same argument; most fails without asking
+                # which.
+                outside = ~_union(useful[argument] for argument in arguments)
+                table = Descriptions(
+                    table.specifiers,
+                    {code: fits for code, fits in table.extents.items() if not fits & outside},
+                )
+            told = tables[key] = _Told.of(table, len(world))
+        if not told.codes:
             continue
-        fits = bit_rows(tuple(table.extents.values()), len(world))
         worth = _rewards(rewards, arguments, len(world), rest)
-        codes = tuple(table.extents)
-        cost = np.array([code.bit_count() for code in codes]) - 1 + _OFFSET[quest]
-        mean = fits @ worth / fits.sum(axis=1, keepdims=True)
+        # Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.
+        mean = (told.rows @ worth / told.rows.sum(axis=1, keepdims=True))[told.extent]
+        cost = told.specifiers - 1 + _OFFSET[quest]
         weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
         if not profile.all_meanings:
             useless = 1 - bit_rows(tuple(useful[argument] for argument in arguments), len(world))
-            weights[fits @ useless.T > 0] = -np.inf
-        blocks.append(_Block(quest, table, codes, arguments, weights))
+            weights[(told.rows @ useless.T > 0)[told.extent]] = -np.inf
+        blocks.append(_Block(quest, told.table, told.codes, arguments, weights))
     return blocks
+
+
+class _Told(NamedTuple):
+    """Descriptions, and what fits them. Many descriptions fit the same things.
+
+    Attributes:
+        table: the descriptions.
+        codes: their codes.
+        specifiers: how many specifiers each has.
+        rows: the different sets of things that fit; shape (sets, entities).
+        extent: of each description the row.
+    """
+
+    table: Descriptions
+    codes: tuple[int, ...]
+    specifiers: Integers
+    rows: Floats
+    extent: Integers
+
+    @classmethod
+    def of(cls, table: Descriptions, entities: int) -> _Told:
+        """Put down what `table` says."""
+        codes, extents = tuple(table.extents), table.extents.values()
+        number = {fits: i for i, fits in enumerate(dict.fromkeys(extents))}
+        return cls(
+            table,
+            codes,
+            np.array([code.bit_count() for code in codes], dtype=np.intp),
+            bit_rows(tuple(number), entities),
+            np.array([number[fits] for fits in extents], dtype=np.intp),
+        )
+
+
+# What was described, and whether by subclass, too.
+_Tables = dict[tuple[BitSet, bool], _Told]
 
 
 def _union(sets: Iterable[BitSet]) -> BitSet:

@@ -128,9 +128,32 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
     Raises:
         DeadEndError: if that does not work.
     """
-    dirty, loads = errands.dirty, errands.loads
+    loads, wanted = errands.loads, errands.jobs
+    dirty = errands.dirty if wanted else []
     if walk.holding in loads and walk.holding not in errands.first and not manner.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
+    if wanted:
+        _change_first(walk, errands, manner, fixed)
+        if dirty and manner.clean_first:
+            jobs.clean(walk, dirty, manner.tools)
+        # In a movable container nothing can be switched.
+        _switch(walk, errands, [one for one, place in loads.items() if not walk.locations >> place & 1])
+    if manner.stage:
+        walk.go(walk.location(next(iter(loads.values()))))
+    if loads:
+        jobs.carry(walk, loads, bring=manner.bring, fixed=fixed)
+    if dirty and not manner.clean_first:
+        jobs.clean(walk, dirty, manner.tools)
+    if wanted:
+        _switch(walk, errands, [*errands.of("toggled"), *errands.of("toggled", False)])
+        jobs.visit(walk, [one for one in errands.of("open") if walk.is_shut(one)], walk.open)
+    if wanted or errands.lids:
+        jobs.visit(walk, [one for one in errands.shut if not walk.is_shut(one)], walk.close)
+
+
+def _change_first(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
+    """Slice, heat, cool and soak, which comes before carrying."""
+    loads = errands.loads
     if sliced := errands.of("sliced"):
         if manner.bring and walk.holding == NOTHING:
             _bring_along(walk, {one: loads[one] for one in sliced if one in loads}, fixed)
@@ -143,18 +166,6 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
         jobs.cool(walk, errands.cold)
     if errands.of("soaked"):
         jobs.soak(walk, errands.of("soaked"))
-    if dirty and manner.clean_first:
-        jobs.clean(walk, dirty, manner.tools)
-    # In a movable container nothing can be switched.
-    _switch(walk, errands, [one for one, place in loads.items() if not walk.locations >> place & 1])
-    if manner.stage:
-        walk.go(walk.location(next(iter(loads.values()))))
-    jobs.carry(walk, loads, bring=manner.bring, fixed=fixed)
-    if dirty and not manner.clean_first:
-        jobs.clean(walk, dirty, manner.tools)
-    _switch(walk, errands, [*errands.of("toggled"), *errands.of("toggled", False)])
-    jobs.visit(walk, [one for one in errands.of("open") if walk.is_shut(one)], walk.open)
-    jobs.visit(walk, [one for one in errands.shut if not walk.is_shut(one)], walk.close)
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
@@ -170,6 +181,8 @@ def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
 
 
 def _switch(walk: Walk, errands: Errands, some: Sequence[int]) -> None:
+    if not some:
+        return
     for on in (True, False):
         mine = [one for one in errands.of("toggled", on) if one in some]
         jobs.visit(walk, mine, partial(walk.switch, on=on))
@@ -183,7 +196,11 @@ def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
         errands: what is to be done.
         fixed: things that are best left alone.
     """
-    loads, dirty = errands.loads, errands.dirty
+    loads = errands.loads
+    if len(loads) == 1 and not errands.jobs:
+        yield Manner()
+        return
+    dirty = errands.dirty
     movable = {place for place in loads.values() if not (walk.locations | fixed) >> place & 1}
     brings = (False, True) if movable and len(loads) > 1 else (False,)
     cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [Manner()]

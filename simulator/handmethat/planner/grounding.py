@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
-from itertools import product
-from operator import or_
+from operator import itemgetter, or_
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import yaml
@@ -143,32 +142,57 @@ def _exclusive(atoms: Mapping[Atom, Facts]) -> dict[Atom, Facts]:
 
 def _operators(
     world: World, relevant: BitSet, schema: Schema, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts]
-) -> Iterator[Operator]:
-    domains = [tuple(entities(relevant & _bound(world, bound))) for bound in schema.bounds]
-    # Literals of few arguments recur in many operators.
-    needed = [
-        _Known(schema.params, _names(need), partial(_needed, world, need.text, atoms))
-        for need in schema.needs
-        if _word(need) in _CHANGING
+) -> list[Operator]:
+    count = len(schema.params)
+    allowed = [list(entities(relevant & _bound(world, bound))) for bound in schema.bounds]
+    # What is known of the first arguments is worked out once for all that may follow; the last list is of
+    # what depends on none. Literals of few arguments recur in many operators, and are remembered.
+    tests: list[list[_Known[bool]]] = [[] for _ in range(count + 1)]
+    needed: list[list[_Known[Facts | None]]] = [[] for _ in range(count + 1)]
+    changed: list[list[_Known[tuple[Facts, Facts]]]] = [[] for _ in range(count + 1)]
+    for need in schema.needs:
+        names = _names(need)
+        if _word(need) in _CHANGING:
+            known = _Known(schema.params, names, partial(_needed, world, need.text, atoms))
+            needed[known.last].append(known)
+        elif len(names) == 1:
+            place = schema.params.index(names[0])
+            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, names, (one,))]
+        elif names:
+            test = _Known(schema.params, names, partial(_holds, world, schema, need, names))
+            tests[test.last].append(test)
+    for text in _makes()[schema.name]:
+        names = text.removeprefix("not ").split()[1:]
+        effect = _Known(schema.params, names, partial(_changed, text, atoms, groups))
+        changed[effect.last].append(effect)
+
+    begun: list[tuple[Args, Facts, Facts, Facts]] = [((), atoms[("working",)], 0, 0)]
+    for depth in range(count + 1):
+        if depth:
+            choice = allowed[depth - 1]
+            begun = [
+                ((*args, one), needs, adds, deletes) for args, needs, adds, deletes in begun for one in choice
+            ]
+        for test in tests[depth - 1]:
+            begun = [one for one in begun if test(one[0])]
+        for literal in needed[depth - 1]:
+            begun = [
+                (args, needs | facts, adds, deletes)
+                for args, needs, adds, deletes in begun
+                if (facts := literal(args)) is not None
+            ]
+        for effect in changed[depth - 1]:
+            begun = [
+                (args, needs, adds | becomes, deletes | was)
+                for args, needs, adds, deletes in begun
+                for becomes, was in (effect(args),)
+            ]
+    name = schema.name
+    return [
+        Operator(Action(name, args), needs, adds, deletes & ~adds)
+        for args, needs, adds, deletes in begun
+        if adds & ~needs
     ]
-    changed = [
-        _Known(schema.params, text.removeprefix("not ").split()[1:], partial(_changed, text, atoms, groups))
-        for text in _makes()[schema.name]
-    ]
-    for args in _bindings(world, schema, domains):
-        needs = atoms[("working",)]
-        for literal in needed:
-            facts = literal(args)
-            if facts is None:
-                break
-            needs |= facts
-        else:
-            adds = deletes = 0
-            for effect in changed:
-                becomes, was = effect(args)
-                adds, deletes = adds | becomes, deletes | was
-            if adds & ~needs:
-                yield Operator(Action(schema.name, args), needs, adds, deletes & ~adds)
 
 
 class _Known(Generic[T]):
@@ -178,18 +202,30 @@ class _Known(Generic[T]):
         params: names of the arguments.
         names: of those that matter.
         make: the function; it is given those.
+
+    Attributes:
+        last: place of the last of those; -1 if there is none.
     """
 
     def __init__(self, params: Sequence[str], names: Sequence[str], make: Callable[[Args], T]) -> None:
-        self._places = tuple(params.index(name) for name in names)
+        places = tuple(params.index(name) for name in names)
+        self.last = max(places, default=-1)
+        self._several = len(places) != 1
+        self._key: Callable[[Args], Any] = itemgetter(*places) if places else _nothing
         self._make = make
-        self._found: dict[Args, T] = {}
+        self._found: dict[Any, T] = {}
 
     def __call__(self, args: Args) -> T:
-        key = tuple([args[place] for place in self._places])
-        if key not in self._found:
-            self._found[key] = self._make(key)
-        return self._found[key]
+        key = self._key(args)
+        try:
+            return self._found[key]
+        except KeyError:
+            made = self._found[key] = self._make(key if self._several else (key,))
+            return made
+
+
+def _nothing(_: Args) -> Args:
+    return ()
 
 
 def _needed(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) -> Facts | None:
@@ -200,26 +236,6 @@ def _needed(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) ->
             return None
         facts |= atoms[atom]
     return facts
-
-
-def _bindings(world: World, schema: Schema, domains: Sequence[Sequence[int]]) -> Iterator[Args]:
-    """Arguments for which every static precondition holds."""
-    static = [(need, _names(need)) for need in schema.needs if _word(need) not in _CHANGING and _names(need)]
-    allowed = [list(domain) for domain in domains]
-    for need, names in static:
-        if len(names) == 1:
-            place = schema.params.index(names[0])
-            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, names, (one,))]
-    tests = [
-        _Known(schema.params, names, partial(_holds, world, schema, need, names))
-        for need, names in static
-        if len(names) > 1
-    ]
-    return (
-        (args for args in product(*allowed) if all(test(args) for test in tests))
-        if tests
-        else product(*allowed)
-    )
 
 
 def _holds(world: World, schema: Schema, need: Need, names: Sequence[str], args: Args) -> bool:

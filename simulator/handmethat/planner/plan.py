@@ -8,19 +8,19 @@ are walked in thought, and the shortest is taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, permutations
+from itertools import permutations
 from math import factorial
 from random import Random
 from typing import Final, TypeVar
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.planner.demands import Choice, Demand, Option, choices_of, is_met
+from simulator.handmethat.planner.aims import Aim, Trip, aims_for
+from simulator.handmethat.planner.demands import Choice, Demand, Option
 from simulator.handmethat.planner.errands import errands_for, manners, run
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.walk import DeadEndError, Walk
-from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
+from simulator.handmethat.world import NOTHING, BitSet, State, World
 
 Plan = tuple[Action, ...]
 T = TypeVar("T")
@@ -49,7 +49,8 @@ def plan_subgoal(
     Returns:
         The actions, none if the subgoal holds already; None if it cannot be reached.
     """
-    walk = _Planner(world, targets, random).solve(Walk(world, state, targets.grounded), subgoal, fixed)
+    (aim,) = aims_for(world, (subgoal,), targets.grounded)
+    walk = _solve(Walk(world, state, targets.grounded), aim, fixed, random)
     return None if walk is None else tuple(walk.actions)
 
 
@@ -77,18 +78,9 @@ def plan_goal(
     Returns:
         One plan per subgoal, in that order; None if a subgoal cannot be reached.
     """
-    planner = _Planner(world, targets, random)
-    walk: Walk | None = Walk(world, state, targets.grounded)
-    plans, fixed = [], 0
-    for number in order:
-        assert walk is not None
-        subgoal = goal.subgoals[number]
-        walk = planner.solve(walk, subgoal, fixed)
-        if walk is None:
-            return None
-        plans.append(tuple(walk.actions))
-        fixed |= planner.settled(walk, subgoal)
-    return tuple(plans)
+    aims = aims_for(world, goal.subgoals, targets.grounded)
+    walks = _in_order(Walk(world, state, targets.grounded), [aims[number] for number in order], random)
+    return None if walks is None else tuple(tuple(walk.actions) for walk in walks)
 
 
 def plan_whole(
@@ -106,16 +98,19 @@ def plan_whole(
         tried = list(permutations(numbers))
     else:
         tried = [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(orders)]
-    best: tuple[tuple[int, ...], tuple[Plan, ...]] | None = None
+    aims, start = aims_for(world, goal.subgoals, targets.grounded), Walk(world, state, targets.grounded)
+    best: tuple[tuple[int, ...], list[Walk]] | None = None
+    length = 0
     for order in tried:
-        plans = plan_goal(world, state, goal, order, targets, random)
-        if plans is None:
+        walks = _in_order(start, [aims[number] for number in order], random)
+        if walks is None:
             return None
-        if best is None or sum(map(len, plans)) < sum(map(len, best[1])):
-            end = states_along(state, chain.from_iterable(plans))[-1]
-            if goal_holds(world, end, goal):
-                best = order, plans
-    return best
+        steps = sum(len(walk.actions) for walk in walks)
+        if best is None or steps < length:
+            end = walks[-1] if walks else start
+            if all(aim.is_met(end) for aim in aims):
+                best, length = (order, walks), steps
+    return None if best is None else (best[0], tuple(tuple(walk.actions) for walk in best[1]))
 
 
 def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
@@ -132,72 +127,88 @@ def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
     return tuple(states)
 
 
-class _Planner:
-    """Plans for the subgoals of one goal."""
+def _in_order(walk: Walk, aims: Iterable[Aim], random: Random | None) -> list[Walk] | None:
+    """Walks to one aim after the other; None if one of them cannot be reached."""
+    walks, fixed = [], 0
+    for aim in aims:
+        there = _solve(walk, aim, fixed, random)
+        if there is None:
+            return None
+        walks.append(there)
+        fixed |= aim.settled(there)
+        walk = there
+    return walks
 
-    def __init__(self, world: World, targets: Targets, random: Random | None) -> None:
-        self._world = world
-        self._targets = targets
-        self._random = random
 
-    def solve(self, walk: Walk, subgoal: Subgoal, fixed: BitSet) -> Walk | None:
-        """The shortest of the promising walks on from `walk`; None if none leads to `subgoal`."""
-        choices, state = choices_of(self._world, subgoal), walk.state()
-        if is_met(choices, state):
-            return walk.fork()
-        best: Walk | None = None
-        for demands in self._selections(walk, state, choices, fixed):
-            errands = errands_for(walk, self._shuffled(demands))
-            if errands is None:
-                continue
-            for manner in manners(walk, errands, fixed):
-                there = walk.fork() if best is None else walk.fork(len(best.actions) - 1)
-                try:
-                    run(there, errands, manner, fixed)
-                except DeadEndError:
-                    continue
-                if is_met(choices, there.state()):
-                    best = there
-        return best
+def _solve(walk: Walk, aim: Aim, fixed: BitSet, random: Random | None) -> Walk | None:
+    """The shortest of the promising walks on from `walk`; None if none leads to `aim`."""
+    met = aim.met(walk)
+    if None not in met:
+        return walk.fork()
+    case = aim.case(walk, fixed)
+    best: Trip | None = None
+    for demands in _selections(walk, aim.choices, met, fixed, random):
+        ordered = _shuffled(demands, random)
+        try:
+            trip = aim.known(case, ordered)
+        except KeyError:
+            trip = aim.note(case, ordered, _shortest(walk, aim, ordered, fixed), walk.holding)
+        if trip is not None and (best is None or len(trip.actions) < len(best.actions)):
+            best = trip
+    return None if best is None else aim.taken(walk, case, best)
 
-    def settled(self, walk: Walk, subgoal: Subgoal) -> BitSet:
-        """The things that lie where `subgoal` wants them."""
-        state = walk.state()
-        options = (_met_option(choice, state) for choice in choices_of(self._world, subgoal))
-        return bit_set(one.entity for option in options if option for one in option if one.place != NOTHING)
 
-    def _selections(
-        self, walk: Walk, state: State, choices: Sequence[Choice], fixed: BitSet
-    ) -> Iterator[list[Demand]]:
-        """The options that may be worth taking, one of each choice."""
-        plain: list[Demand] = []
-        open_choices: list[Choice] = []
-        for choice in choices:
-            if (met := _met_option(choice, state)) is not None:
-                plain += met
-            elif len(choice) == 1:
-                plain += choice[0]
-            else:
-                loose = tuple(option for option in choice if not _moves(walk, option, fixed))
-                open_choices.append(loose or choice)
-        if not open_choices:
-            yield plain
-        elif len(open_choices) == 1:
-            for option in _distinct(walk, self._shuffled(open_choices[0])):
-                yield [*plain, *option]
+def _shortest(walk: Walk, aim: Aim, demands: Sequence[Demand], fixed: BitSet) -> Walk | None:
+    """The shortest of the walks that meet `demands`."""
+    errands = errands_for(walk, demands)
+    if errands is None:
+        return None
+    best: Walk | None = None
+    for manner in manners(walk, errands, fixed):
+        there = walk.fork() if best is None else walk.fork(len(best.actions) - 1)
+        try:
+            run(there, errands, manner, fixed)
+        except DeadEndError:
+            continue
+        if aim.is_met(there):
+            best = there
+    return best
+
+
+def _selections(
+    walk: Walk, choices: Sequence[Choice], met: Sequence[Option | None], fixed: BitSet, random: Random | None
+) -> Iterator[list[Demand]]:
+    """The options that may be worth taking, one of each choice."""
+    plain: list[Demand] = []
+    open_choices: list[Choice] = []
+    for choice, already in zip(choices, met, strict=True):
+        if already is not None:
+            plain += already
+        elif len(choice) == 1:
+            plain += choice[0]
         else:
-            # Many things, and places of a kind for them: all into one place, or each into the nearest.
-            for i in self._shuffled(range(min(map(len, open_choices)))):
-                yield plain + [one for choice in open_choices for one in choice[i]]
-                yield plain + [one for choice in open_choices for one in _nearest(walk, choice, choice[i])]
+            loose = tuple(option for option in choice if not _moves(walk, option, fixed))
+            open_choices.append(loose or choice)
+    if not open_choices:
+        yield plain
+    elif len(open_choices) == 1:
+        for option in _distinct(walk, _shuffled(open_choices[0], random)):
+            yield [*plain, *option]
+    else:
+        # Many things, and places of a kind for them: all into one place, or each into the nearest.
+        for i in _shuffled(range(min(map(len, open_choices))), random):
+            yield plain + [one for choice in open_choices for one in choice[i]]
+            yield plain + [one for choice in open_choices for one in _nearest(walk, choice, choice[i])]
 
-    def _shuffled(self, some: Iterable[T]) -> list[T]:
-        random = self._random
-        return list(some) if random is None else sorted(some, key=lambda _: random.random())
 
-
-def _met_option(choice: Choice, state: State) -> Option | None:
-    return next((option for option in choice if all(one.met(state) for one in option)), None)
+def _shuffled(some: Sequence[T], random: Random | None) -> list[T]:
+    if random is None:
+        return list(some)
+    if len(some) == 1:
+        # Whoever comes next draws the same, however many there are to sort.
+        random.random()
+        return list(some)
+    return sorted(some, key=lambda _: random.random())
 
 
 def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:

@@ -68,6 +68,10 @@ class Wanted(NamedTuple):
 NEVER: Final = Wanted(0, ((),))
 
 
+# What some operators add, what all of them need, and what each needs, with its number; in order.
+_Group = tuple[Facts, Facts, list[tuple[Facts, int]]]
+
+
 class RelaxedGraph:
     """The delete relaxation of some operators, whose order settles ties."""
 
@@ -76,7 +80,9 @@ class RelaxedGraph:
         by_adds: dict[Facts, list[tuple[Facts, int]]] = {}
         for number, operator in enumerate(self.operators):
             by_adds.setdefault(operator.adds, []).append((operator.needs, number))
-        self._groups = [(adds, _common(ways), ways) for adds, ways in by_adds.items()]
+        self._groups: list[_Group] = [(adds, _common(ways), ways) for adds, ways in by_adds.items()]
+        # A fact -> the groups that add it.
+        self._adding: dict[Facts, list[_Group]] = {}
 
     def estimate(self, facts: Facts, goal: Wanted) -> int:
         """The number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
@@ -90,55 +96,66 @@ class RelaxedGraph:
 
     def reachable(self, facts: Facts) -> Facts:
         """Every fact that the relaxation reaches."""
-        return self._spread(facts, NEVER)[0]
+        return self._layers(facts, NEVER)[-1]
 
     def _plan(self, facts: Facts, goal: Wanted) -> set[int] | None:
-        reached, first = self._spread(facts, goal)
-        if not goal.holds(reached):
+        layers = self._layers(facts, goal)
+        if not goal.holds(layers[-1]):
             return None
         operators, picked = self.operators, set[int]()
-        done, todo = facts, goal.first_met(reached) & ~facts
+        done, todo = facts, goal.first_met(layers[-1]) & ~facts
         while todo:
             fact = todo & -todo
-            number = first[fact]
+            number = self._achiever(fact, layers)
             picked.add(number)
             done |= fact
             todo = (todo | operators[number].needs) & ~done
         return picked
 
-    def _spread(self, facts: Facts, goal: Wanted) -> tuple[Facts, dict[Facts, int]]:
-        """The facts of the first layer in which `goal` holds (else of the last), and each one's achiever.
+    def _layers(self, facts: Facts, goal: Wanted) -> list[Facts]:
+        """The facts of each layer up to the first in which `goal` holds (else to the last).
 
         Operators that add the same facts are tried together: the first that applies stands for all.
         """
-        reached, first, pending = facts, dict[Facts, int](), self._groups
+        reached, pending = facts, self._groups
+        layers = [reached]
         while not goal.holds(reached):
-            fired, waiting = [], []
+            new, waiting = reached, []
             for group in pending:
                 adds, common, ways = group
                 if adds & reached == adds:
                     continue
                 if common & reached == common:
-                    for needs, number in ways:
+                    for needs, _ in ways:
                         if needs & reached == needs:
-                            fired.append((number, adds))
+                            new |= adds
                             break
                     else:
                         waiting.append(group)
                 else:
                     waiting.append(group)
-            if not fired:
+            if new == reached:
                 break
-            fired.sort()
-            for number, adds in fired:
-                new = adds & ~reached
-                reached |= new
-                while new:
-                    fact = new & -new
-                    first[fact] = number
-                    new ^= fact
-            pending = waiting
-        return reached, first
+            reached, pending = new, waiting
+            layers.append(reached)
+        return layers
+
+    def _achiever(self, fact: Facts, layers: Sequence[Facts]) -> int:
+        """The first operator that adds `fact` as soon as any does."""
+        groups = self._adding.get(fact)
+        if groups is None:
+            groups = self._adding[fact] = [group for group in self._groups if group[0] & fact]
+        before = layers[next(i for i, reached in enumerate(layers) if reached & fact) - 1]
+        found = len(self.operators)
+        for _, common, ways in groups:
+            if common & before == common:
+                for needs, number in ways:
+                    if number >= found:
+                        break
+                    if needs & before == needs:
+                        found = number
+                        break
+        return found
 
 
 def estimate(world: World, state: State, goal: Goal | Subgoal, targets: Targets) -> int:

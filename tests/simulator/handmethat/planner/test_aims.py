@@ -1,0 +1,62 @@
+"""Walks that are known are those that would be walked anew."""
+
+from __future__ import annotations
+
+from random import Random
+
+from simulator.handmethat.planner import plan
+from simulator.handmethat.planner.landing import groundings, landed
+from simulator.handmethat.planner.plan import plan_whole
+
+
+def test_known_walks_change_no_plan(sampled, monkeypatch):
+    walked = 0
+    shortest = plan._shortest
+
+    def counted(*args):
+        nonlocal walked
+        walked += 1
+        return shortest(*args)
+
+    monkeypatch.setattr(plan, "_shortest", counted)
+    anew, repeated, different = 0, 0, []
+    for template in range(69):
+        world, state, goal, targets = sampled(template, seed=7, distractors=bool(template % 2))
+        asking = state._replace(waiting=True)
+        helps = list(groundings(world, asking, "move_to", targets.movable, targets.position))
+        drawn = Random(template).sample(helps, min(6, len(helps)))
+        after = [landed(world, asking, one) for one in drawn]
+        for there in dict.fromkeys(one for one in [state, *after] if one is not None):
+            before = walked
+            found = plan_whole(world, there, goal, targets, Random(0), orders=4)
+            repeated += walked - before
+            # A household that is equal, of which nothing is known.
+            fresh, before = type(world)(world.names, world.kinds, world.colors, world.sizes), walked
+            if found != plan_whole(fresh, there, goal, targets, Random(0), orders=4):
+                different.append((template, there))
+            anew += walked - before
+    assert not different
+    assert repeated < 0.7 * anew
+
+
+def test_known_walks_depend_on_all_that_matters(sampled):
+    """Whatever is moved, opened or held before, a subgoal is planned as if nothing was known."""
+    different = []
+    for template in (2, 5, 8, 15, 25, 34, 45, 51, 58, 67):
+        world, state, goal, targets = sampled(template, seed=1)
+        random = Random(template)
+        openable = world.of("openable") & world.of("LOCATION")
+        for _ in range(20):
+            there = state._replace(
+                open=state.open ^ (openable & random.getrandbits(len(world))),
+                soaked=state.soaked ^ (world.of("rag") & random.getrandbits(len(world))),
+                at=random.choice([one for one in world.locations if targets.grounded >> one & 1]),
+            )
+            for number in range(len(goal.subgoals)):
+                fresh = type(world)(world.names, world.kinds, world.colors, world.sizes)
+                known, anew = (
+                    plan.plan_goal(one, there, goal, (number,), targets, Random(0)) for one in (world, fresh)
+                )
+                if known != anew:
+                    different.append((template, number, there))
+    assert not different
