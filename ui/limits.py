@@ -78,7 +78,7 @@ class Starts:
         """
         if self._rate <= 0:
             return 0.0
-        keys = [(f"client {client_group(client)}", self._rate, self._burst)]
+        keys: list[tuple[str, float, float]] = [(f"client {client_group(client)}", self._rate, self._burst)]
         if participant:
             keys.append((f"participant {participant}", self._rate / 6, self._burst / 3))
         now = self._clock()
