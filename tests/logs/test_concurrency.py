@@ -135,7 +135,11 @@ def outcomes_of_a_model(wanted: list[Submission]) -> tuple[list[str], list[Submi
     return outcomes, log
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(wanted=submissions, waits=waits)
 def test_any_sequence_of_submissions_ends_as_it_should(
     writer: LogWriter, reader: LogReader, wanted: list[Submission], waits: list[bool]

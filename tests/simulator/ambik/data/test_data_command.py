@@ -225,7 +225,11 @@ kinds = st.sampled_from(("preferences", "safety", "", "x"))
     rows=st.lists(st.tuples(cell, kinds, cell), min_size=1, max_size=6),
     cut=st.integers(0, 60) | st.none(),
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 def test_what_is_left_of_any_file_is_good(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,

@@ -267,7 +267,11 @@ def test_paper_scores_of_games_average_to_the_formula(kitchen: Task) -> None:
 
 # The fixture only makes values, so that it need not be made anew for every example.
 @given(inputs=st.lists(st.text(max_size=20) | st.integers(0, 10_000), max_size=12))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_nonsense_never_raises_and_never_changes_the_household(task: Task, inputs: list[str | int]) -> None:
     game = Game(task)
     state = game.start()
