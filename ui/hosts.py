@@ -68,11 +68,19 @@ class Access:
             addresses=not is_loopback(host),
         )
 
-    def allows(self, host: str) -> bool:
-        """Return True if the server may be asked by `host`, a Host header."""
+    def allows(self, host: str, *, forwarded: bool = False) -> bool:
+        """Return True if the server may be asked by `host`.
+
+        Args:
+            host: a Host header.
+            forwarded: whether a proxy says so. Some pass on what the browser wrote, and no browser that comes
+                by a proxy asks for this machine's loopback.
+        """
         name = host_name(host)
-        if name == "localhost" or is_loopback(name) or name in self.names:
+        if name in self.names:
             return True
+        if is_loopback(name):
+            return not forwarded
         # An address cannot be made to lead elsewhere.
         return self.addresses and is_address(name)
 
@@ -102,9 +110,10 @@ class Hosts:
         trusted = client is not None and self.access.trusts(str(client[0]))
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if trusted:
-            host = headers.get("x-forwarded-host", host).split(",")[0].strip()
-        if scope["path"] != HEALTH and not self.access.allows(host):
+        forwarded = trusted and "x-forwarded-host" in headers
+        if forwarded:
+            host = headers["x-forwarded-host"].split(",")[0].strip()
+        if scope["path"] != HEALTH and not self.access.allows(host, forwarded=forwarded):
             answer = PlainTextResponse(
                 f"Askback is not served under the name {host_name(host)!r}. Whoever runs it can allow that "
                 "with: askback app --host-name NAME\n",

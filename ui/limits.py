@@ -187,5 +187,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def _give_up(self) -> None:
         self._deadline = None
-        if not self._answering() and not self.transport.is_closing():
+        # A WebSocket is none of this protocol's any more.
+        upgraded = self.transport.get_protocol() is not self
+        if not upgraded and not self._answering() and not self.transport.is_closing():
             self.transport.close()

@@ -253,7 +253,11 @@ class StudyDesk(Places):
             ConflictError: if the person has not withdrawn, or is erased.
         """
         async with self._lock:
-            if participant not in self._reader.withdrawals():
+            # A withdrawal holds in all studies on the log: another of them may have taken it back already.
+            withdrawn = any(
+                place.state == "withdrawn" and not place.erased for place in self._mine(participant)
+            )
+            if participant not in self._reader.withdrawals() and not withdrawn:
                 raise ConflictError(
                     f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
                 )

@@ -70,16 +70,17 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
     Args:
         path: the log.
         now: the present time; None to wait for nobody's days.
-        run_id: only of this study's run; default: all.
+        run_id: only those who were in this study's run; default: all.
 
     Raises:
         LogError: if the log cannot be written.
     """
     with LogReader(path) as reader:
+        took_part = {row.participant_id for row in reader.assignments(run_id=run_id)} if run_id else set()
         due = [
             one
             for one in withdrawals(reader).values()
-            if (now is None or one.erase_at <= now) and run_id in (None, one.run_id)
+            if (now is None or one.erase_at <= now) and (run_id is None or one.participant in took_part)
         ]
     return tuple(
         erase_participant(path, one.participant, reason=f"consent withdrawn in {one.run_id}") for one in due

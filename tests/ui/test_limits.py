@@ -180,6 +180,11 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
         Access.checked("127.0.0.1", [], ["nginx"])
     access = Access.checked("127.0.0.1", [], ["10.0.0.0/24"])
     assert access.trusts("10.0.0.7")
+    # Some proxies pass on what the browser wrote.
+    behind = Access(names=("study.example",), proxies=("10.0.0.7",), addresses=True)
+    assert behind.allows("study.example", forwarded=True)
+    for name in ("localhost", "127.0.0.1", "[::1]:80", "evil.example"):
+        assert not behind.allows(name, forwarded=True), name
     assert not access.trusts("10.0.1.7")
     assert not access.trusts("")
 

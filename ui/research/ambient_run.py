@@ -113,7 +113,7 @@ class Kept:
                 {"run": run},
             ).fetchone()
         # The rows of those who have been erased stay, but hold nothing.
-        return *map(int, counts), len(self.reader.erased_participants())
+        return *map(int, counts), hash(self.reader.erased_participants())
 
 
 def ambient_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:

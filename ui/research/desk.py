@@ -187,7 +187,7 @@ class Desk:
                 {"run": run_id},
             ).fetchone()
         # Erasing leaves the rows, but what was said in them counts no longer.
-        return *map(int, counts), len(self.reader.erased_participants())
+        return *map(int, counts), hash(self.reader.erased_participants())
 
     def _read(self, run: Run) -> RunData:
         scored = score_run(self.reader, run.id)

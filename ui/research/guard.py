@@ -100,7 +100,7 @@ class Passes:
         self._clock = clock
         self._lock = threading.Lock()
         self._file = file
-        self._ends: dict[str, float] = json.loads(file.read_text()) if file.exists() else {}
+        self._ends = _read_ends(file)
         self._token = ""
         if password is None:
             self._renew()
@@ -147,6 +147,15 @@ class Passes:
     def _renew(self) -> None:
         self._token = secrets.token_urlsafe(24)
         self._announce(self._token)
+
+
+def _read_ends(file: Path) -> dict[str, float]:
+    """Return the log-ins in a file; none if it is spoilt, and everybody logs in again."""
+    try:
+        ends = json.loads(file.read_text(encoding="utf-8"))
+        return {str(name): float(end) for name, end in ends.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
 
 
 class Guard:

@@ -9,7 +9,7 @@ from typing import Final
 from simulator.ambik.intents import Intent
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measuring import metrics
-from simulator.ambik.records import Outcome
+from simulator.ambik.records import ABORTED, Outcome
 from simulator.ambik.sets.truth import expected_type
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
@@ -57,6 +57,8 @@ def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Outco
 def asked_well(outcome: Outcome, settings: Settings) -> int | None:
     """Whether it asks where a good robot does and does not where that does not; None where nothing says."""
     judged = expected_type(outcome.decision)
+    if judged is not None and ABORTED in outcome.decision.flags:
+        return 0  # not to decide is not to act as one should, where nothing had to be asked
     return None if judged is None else metrics.chr_(judged, size_for_asking(outcome, settings))
 
 
@@ -83,6 +85,8 @@ def size_for_asking(outcome: Outcome, settings: Settings) -> int:
 def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> OutcomeRow:
     size, judged = size_for_asking(outcome, settings), expected_type(outcome.decision)
     asking: Value = NOT_JUDGED if judged is None else metrics.chr_(judged, size, settings.metrics)
+    if judged is not None and ABORTED in outcome.decision.flags:
+        asking = 0
     decided = asked_well(outcome, settings)
     return OutcomeRow(
         outcome.decision.item.type,

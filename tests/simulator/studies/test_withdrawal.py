@@ -166,6 +166,22 @@ async def test_a_withdrawal_can_be_taken_back(desk: Any, path: Path, done: bool,
     assert [one.participant_id for one in erase_due(path)] == [anna]
 
 
+async def test_a_withdrawal_holds_in_every_study_and_each_takes_it_back(desk: Any, path: Path) -> None:
+    first, second = desk(), desk(id="other", exclude=[])
+    for here in (first, second):
+        anna = (await here.admit(ANNA, browser="browser-of-anna-0")).participant
+        await here.started(anna)
+        await here.completed(anna)
+    for here in (first, second):
+        await here.withdrawn_later(anna)
+    for here in (first, second):
+        assert [place.state for place in await here.restored(anna)] == ["completed"]
+    with pytest.raises(ConflictError, match="has not withdrawn"):
+        await second.restored(anna)
+    await first.withdrawn_later(anna)
+    assert [one.participant_id for one in erase_due(path, run_id=second.study.run_id)] == [anna]
+
+
 async def test_a_study_may_erase_at_once(desk: Any, path: Path) -> None:
     here = desk(erase_after_days=0)
     anna = (await here.admit(ANNA)).participant

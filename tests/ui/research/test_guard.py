@@ -228,6 +228,9 @@ def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_p
     clock[0] += 12 * 3600
     assert not passes.valid(cookie)
     assert not Passes(file, "word", clock=lambda: clock[0]).valid(cookie)
+    for spoilt in ("", "{", "[]", '{"a": "b"}', "null"):
+        file.write_text(spoilt)
+        assert not Passes(file, "word").valid(cookie)
 
 
 def test_throttle_waits_longer_each_time_and_forgives():

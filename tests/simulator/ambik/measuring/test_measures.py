@@ -14,6 +14,7 @@ from simulator.ambik import conformal
 from simulator.ambik.measuring import resampling
 from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
 from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.measuring.pairing import matched
 from simulator.ambik.records import ABORTED, Decision, Outcome
 from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared
@@ -302,3 +303,15 @@ def test_the_curve_is_what_each_target_gives(make_decision: MakeDecision, make_p
     assert rates == sorted(rates, reverse=True)
     assert epsilon_curve([], calibration, DEFAULT) == () == epsilon_curve(tests, calibration, DEFAULT, ())
     assert 0.2 in GRID and len(GRID) == 39
+
+
+@pytest.mark.parametrize("kind", ["preferences", "common_sense_knowledge", "safety"])
+@pytest.mark.parametrize("method", ["knowno", "binary", "nohelp"])
+def test_a_decision_that_was_never_made_is_right_nowhere(
+    make_decision: MakeDecision, make_pair: MakePair, kind: str, method: str
+) -> None:
+    settings = Settings(help="size")
+    for member in ("clear", "ambiguous"):
+        decision = make_decision(make_pair("p1", type=kind), member, method=method, flags=(ABORTED,))
+        row = outcome_rows([outcome_prepared(prepared(decision, settings), 0.0, settings)], settings)[0]
+        assert (row.values["chr"], row.values["accuracy"]) == (0, 0), member
