@@ -151,6 +151,7 @@ def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any
     second.press("#am-answer", "Enter")
     second.wait_for_selector(".st-notices .ab-notice")
     assert "another window" in second.inner_text(".st-notices")
+    assert "was not sent: Y" in second.inner_text(".st-notices")
     assert number(second) == 2
     assert second.input_value("#am-answer") == ""
     assert said(server, first) == ["ready", "X"]

@@ -149,8 +149,8 @@
         const kept = this.stTurn || tab.read(this.stName());
         if (kept?.number === this.number) this.stTurn = kept;
         else {
-          this.stUnsent(kept?.filled);
-          this.stKeep({ number: this.number, key: random(), shown: now(), filled: null });
+          if (!kept?.sent) this.stUnsent(kept?.filled);
+          this.stKeep({ number: this.number, key: random(), shown: now(), filled: null, sent: false });
         }
         const form = this.one("[data-form=st-answer]");
         if (form) fill(form, this.stTurn.filled);
@@ -215,7 +215,8 @@
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
         const told = await this.insist("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
         this.busy = false;
-        if (told?.accepted) this.stKeep({ filled: null });
+        // Leaving the field may tell of a change once more, so what was filled in does not say whether it was sent.
+        if (told?.accepted) this.stKeep({ sent: true });
         if (!told) {
           this.stAllow(true);
           this.toast(this.texts.failed);
