@@ -196,6 +196,8 @@ _MEASURES: Final[Mapping[Task, Callable[[LogReader, str, bool], tuple[Measured, 
     "nli": _inferred,
     "claim": _claimed,
 }
+JUDGED: Final[frozenset[Task]] = frozenset({"crowd", "evaluate", "annotate"})
+"""Tasks of judgments, which have no wrong answer that silence could be (`silence.has_silence`)."""
 
 
 def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
@@ -204,7 +206,8 @@ def print_summaries(console: Console, summaries: Sequence[RunSummary]) -> None:
         console.print(_table(task, [one for one in summaries if task in one.measures]))
     for one in summaries:
         print_not_scored(console, one.run, one.statuses, one.failures)
-        print_aborted(console, one.aborted, one.run, excluded=one.exclude_aborted)
+        counted = not one.measures.keys() <= JUDGED
+        print_aborted(console, one.aborted, one.run, excluded=one.exclude_aborted, counted=counted)
         print_usage(console, one.usage)
 
 

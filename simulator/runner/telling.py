@@ -20,6 +20,7 @@ from trees.faults import Fault
 
 AGAIN: Final = "What failed is not scored; the same command plays it again."
 UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted gives the scores without them."
+UNCOUNTED: Final = "They are in none of these figures: a form that was not filled in is no judgment."
 EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
 _FAULTS: Final = 50
 
@@ -67,13 +68,26 @@ def print_endings(
 
 
 def print_aborted(
-    console: Console, aborted: Mapping[str, int], run: str = "", *, excluded: bool = False
+    console: Console,
+    aborted: Mapping[str, int],
+    run: str = "",
+    *,
+    excluded: bool = False,
+    counted: bool = True,
 ) -> None:
-    """Why episodes (of `run`, where it is named) were aborted, and whether the scores count them."""
+    """Print why episodes were aborted, and whether the scores count them.
+
+    Args:
+        console: where.
+        aborted: why -> how many were.
+        run: whose episodes they are; empty where that is clear.
+        excluded: whether they are left out of the scores.
+        counted: whether the task has a wrong answer that silence could be.
+    """
     for reason, count in aborted.items():
         console.print(Text.assemble((f"{f'{run}: ' if run else ''}{count} aborted: ", "yellow"), reason))
     if aborted:
-        console.print(EXCLUDED if excluded else UNSUCCESSFUL)
+        console.print(UNCOUNTED if not counted else EXCLUDED if excluded else UNSUCCESSFUL)
 
 
 def has_gone_wrong(statuses: Mapping[str, int]) -> bool:

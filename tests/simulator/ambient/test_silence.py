@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run
 from simulator.ambient.parts import Wish, part_items
 from simulator.ambient.rows import item_row
-from simulator.ambient.summary import summarise
+from simulator.ambient.summary import RunSummary, print_summaries, summarise
+from simulator.runner.telling import UNCOUNTED, UNSUCCESSFUL
 
 MEASURES = {
     "generate": {"EDIT-F1": 0, "EDIT-F1, robust parser": 0},
@@ -50,3 +52,21 @@ def test_nothing_said_is_nothing_right(tmp_path, task):
     for name, value in MEASURES[task].items():
         measured = found.measures[task][name]
         assert measured.value == value, name
+
+
+@pytest.mark.parametrize(("task", "told"), [("generate", UNSUCCESSFUL), ("crowd", UNCOUNTED)])
+def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(task, told, capsys):
+    summary = RunSummary(
+        run="r",
+        who="openai/x",
+        statuses={"aborted": 1},
+        failures={},
+        aborted={"said nothing": 1},
+        measures={task: {}},
+        counted={task: {}},
+        usage=(),
+    )
+    print_summaries(Console(width=200), [summary])
+    printed = capsys.readouterr().out
+    assert told in printed
+    assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed
