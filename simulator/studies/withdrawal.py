@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -87,11 +87,11 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
     )
 
 
-def erase_regularly(path: Path, stop: threading.Event, clock: type[datetime] = datetime) -> None:
+def erase_regularly(path: Path, stop: threading.Event) -> None:
     """Erase those whose days are over now and every half hour, until `stop` is set."""
     while True:
         try:
-            for erasure in erase_due(path, now=clock.now().astimezone()):
+            for erasure in erase_due(path, now=datetime.now(UTC)):
                 _log.info("%s was erased after withdrawing", erasure.participant_id)
         except Exception:  # the next look may succeed; nobody is there to be told
             _log.exception("people who have withdrawn could not be erased")
