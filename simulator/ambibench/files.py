@@ -240,7 +240,7 @@ def _texts(path: Path, text: str) -> Iterator[_Raw]:
 
 
 def _named(raw: _Raw) -> bool:
-    """Whether a piece has an id of its own."""
+    """Return True if a piece has an id of its own."""
     return isinstance(raw.value, dict) and isinstance(raw.value.get("id"), str)
 
 

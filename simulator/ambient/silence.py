@@ -33,7 +33,7 @@ _NOTHING: Final = Reply(
 
 
 def has_silence(item: Item) -> bool:
-    """Whether an item is one of the models' tasks, in which no answer is a wrong one."""
+    """Return True if an item is one of the models' tasks, in which no answer is a wrong one."""
     return isinstance(item, GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem)
 
 

@@ -100,7 +100,7 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
 
 
 def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
-    """Whether something goes by that name, with words before it or a word for its packing behind."""
+    """Return True if something goes by that name, with words before it or a word for its packing behind."""
     size = len(name)
     return any(
         name == one[place : place + size] and all(map(is_packing, one[place + size :]))
@@ -110,7 +110,7 @@ def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _measures(name: str, option: str) -> bool:
-    """Whether a name stands in an action only for how much of something is meant."""
+    """Return True if a name stands in an action only for how much of something is meant."""
     every = re.findall(rf"\b{re.escape(folded(name))}s?\b(?: of\b)?", folded(option))
     return is_measure(stems(name)[-1]) and all(one.endswith(" of") for one in every)
 

@@ -73,7 +73,7 @@ def answer_to(heard: Heard, pair: Pair, question: str) -> tuple[Heard, str]:
 
 
 def names_what_was_said(pair: Pair, question: str) -> bool:
-    """Whether a question names something that the clear task has said: nothing is open in it."""
+    """Return True if a question names something that the clear task has said: nothing is open in it."""
     said = content_of(" ".join((pair.clear, *pair.clear_plan)))
     asked = content_of(in_english(question).lower())
     return bool(asked & said) and not kitchen_words(asked) - said and len(asked - said) <= 1
@@ -269,14 +269,14 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
 
 
 def _tells_apart(word: str, sentence: str) -> bool:
-    """Whether a word is in one alternative and not in all: in which of them, nobody asks."""
+    """Return True if a word is in one alternative and not in all: in which of them, nobody asks."""
     parts = _QUOTED.findall(sentence) or _OR.split(sentence)
     held = [word in part or word in content_of(part) for part in parts]
     return any(held) and not all(held)
 
 
 def _is_means(sentence: str, named: Iterable[str]) -> bool:
-    """Whether an alternative stands behind a preposition: shall I stir it with the fork?"""
+    """Return True if an alternative stands behind a preposition: shall I stir it with the fork?"""
     return any(
         re.search(
             rf"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?{re.escape(one)}", sentence
@@ -286,6 +286,6 @@ def _is_means(sentence: str, named: Iterable[str]) -> bool:
 
 
 def _generic_noun(tokens: Sequence[str]) -> bool:
-    """Whether the phrase names a kind of nothing: what kind?, what type should I use?"""
+    """Return True if the phrase names a kind of nothing: what kind?, what type should I use?"""
     phrase = noun_phrase(tokens)
     return bool(phrase) and phrase[0] in ("kind", "type", "sort", "variety", "one", "option", "thing", "item")

@@ -52,7 +52,7 @@ def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Scor
 
 
 def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:
-    """Whether an action takes what is wanted and nothing else (`taken`), or fits a scenario (spec 9).
+    """Return True if an action takes what is wanted and nothing else (`taken`), or fits a scenario (spec 9).
 
     None if there is no action, or no intent that can be read.
     """
@@ -71,7 +71,7 @@ def right_in_the_end(
 
 
 def is_relevant(item: DecideItem, question: str) -> bool | None:
-    """Whether a question asks for what is open; None where nothing is, and of one without words."""
+    """Return True if a question asks for what is open; None where nothing is, and of one without words."""
     if not question:
         return None
     if not isinstance(item, PairItem):

@@ -51,7 +51,7 @@ _TOO_WIDE: Final = ("tool", "utensil", "kitchenware", "tableware", "ingredient")
 
 
 def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
-    """Whether an action does what the user of a pair wants, and takes nothing else instead or besides.
+    """Return True if an action does what the user of a pair wants, and takes nothing else instead or besides.
 
     Args:
         pair: with the intent.

@@ -243,7 +243,7 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
 
 
 def _begins(concept: Concept, name: str) -> bool:
-    """Whether a word of a name begins as a concept does: to wash is not meant in dishwasher."""
+    """Return True if a word of a name begins as a concept does: to wash is not meant in dishwasher."""
     return any(re.search(rf"\b{re.escape(one.text.lower())}", name.lower()) for one in concept.alternatives)
 
 

@@ -78,7 +78,7 @@ def need_of(item: Task, given: Collection[str] = ()) -> Need:
 
 
 def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...]:
-    """Whether the seeker asked on when nothing was open any more; nothing if it had no turn then."""
+    """Return True if the seeker asked on when nothing was open any more; nothing if it had no turn then."""
     given: set[str] = set()
     rest: list[_Said] = []
     for one in said:

@@ -120,7 +120,7 @@ def calibrate_prepared(of: Sequence[Prepared], settings: Settings, run: str = ""
 
 
 def _is_unaffordable(of: Prepared) -> bool:
-    """Whether no right option of LAP's can have a score above 0, for want of affordance."""
+    """Return True if no right option of LAP's can have a score above 0, for want of affordance."""
     right = [one.letter for one in of.scored if one.acceptable and one.letter in of.decision.affordance]
     return bool(right) and all(of.decision.affordance[letter].score == 0 for letter in right)
 

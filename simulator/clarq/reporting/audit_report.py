@@ -67,12 +67,12 @@ class Compared:
 
     @property
     def kept(self) -> bool | None:
-        """Whether a logged Response II is one here, too; None where the log gave a node."""
+        """Return True if a logged Response II is one here, too; None where the log gave a node."""
         return None if self.logged else not self.decided
 
     @property
     def refused(self) -> bool:
-        """Whether nothing is given where the log gave a node: a wrong Response II."""
+        """Return True if nothing is given where the log gave a node: a wrong Response II."""
         return bool(self.logged) and not self.decided
 
     @property

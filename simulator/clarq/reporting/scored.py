@@ -39,7 +39,7 @@ class Scored:
 
     @property
     def ended(self) -> bool:
-        """Whether it was played to its end."""
+        """Return True if it was played to its end."""
         return self.status in ENDED
 
 

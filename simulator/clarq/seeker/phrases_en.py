@@ -195,7 +195,7 @@ def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _names_a_thing(phrase: Phrase) -> bool:
-    """Whether a phrase in a row is no clause of its own (“jump”, “the bell rings”)."""
+    """Return True if a phrase in a row is no clause of its own (“jump”, “the bell rings”)."""
     first, last = phrase.words[0].lower(), phrase.head
     acts = last in _VERBS or last.removesuffix("s") in _VERBS
     return not (first in _VERBS - _ADJECTIVES or (len(phrase.words) > 1 and acts))
@@ -317,7 +317,7 @@ _KEEPER = re.compile(
 
 
 def holds(name: str, text: str) -> bool:
-    """Whether `text` says of `name` that they hold something."""
+    """Return True if `text` says of `name` that they hold something."""
     return bool(re.search(rf"\b{re.escape(name)}(?:,[^,]*,)? {_HOLDS}\b", text))
 
 
@@ -332,7 +332,7 @@ def _proper(token: str) -> bool:
 
 
 def _appositive(before: Sequence[str]) -> bool:
-    """Whether a noun with its determiner stands before a name: “the little goat Pepper”."""
+    """Return True if a noun with its determiner stands before a name: “the little goat Pepper”."""
     noun = before[-1].lower()
     plain = before[-1].islower() and noun not in _ENDS | _DETERMINERS | _VERBS | _ADVERBS | _TOWARDS
     return plain and any(token.lower() in _DETERMINERS for token in before[:-1])

@@ -58,7 +58,7 @@ def _next(now: Case, asked: Asked, manner: Manner) -> tuple[Topic, ...]:
 
 
 def _within(topic: Topic, asked: Asked) -> bool:
-    """Whether all among which to choose has been read out before, with others perhaps."""
+    """Return True if all among which to choose has been read out before, with others perhaps."""
     if topic.kind not in _CHOICES or not topic.options:
         return tries(topic, asked) > 0
     return any(
@@ -79,7 +79,7 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
 
 
 def _fruitless(asked: Asked, now: Case) -> bool:
-    """Whether as many questions of a faint kind have been refused as anybody puts up with."""
+    """Return True if as many questions of a faint kind have been refused as anybody puts up with."""
     told = dict(now.told)
     refused = sum(
         bool(together) and together[0].kind in _FAINT and line not in told
@@ -123,5 +123,5 @@ def _last_asked(topic: Topic, before: Asked) -> int:
 
 
 def _unsayable(topic: Topic) -> bool:
-    """Whether asking would end the dialogue, because the topic itself is about a goodbye."""
+    """Return True if asking would end the dialogue, because the topic itself is about a goodbye."""
     return any(farewell(text) for text in (topic.about, topic.step, *topic.options))

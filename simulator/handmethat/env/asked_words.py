@@ -146,7 +146,7 @@ def _mended_word(word: str) -> str:
 
 
 def _one_slip(word: str, other: str) -> bool:
-    """Whether one letter is wrong, missing or too many, or two neighbours are exchanged."""
+    """Return True if one letter is wrong, missing or too many, or two neighbours are exchanged."""
     if abs(len(word) - len(other)) > 1:
         return False
     pairs = enumerate(zip(word, other, strict=False))

@@ -274,7 +274,7 @@ def _mentions(world: World, sentence: str) -> Iterator[Mention]:
 
 
 def _says_which(one: tuple[int, int, str, Any], named: list[tuple[int, int, str, Any]], words: str) -> bool:
-    """Whether a room only says which place is meant: "the kitchen table"."""
+    """Return True if a room only says which place is meant: "the kitchen table"."""
     _, end, key, _ = one
     return key == "room" and any(
         other[2] == "kind" and re.fullmatch(r"\s*(?:里?的)?", words[end : other[0]]) for other in named

@@ -115,7 +115,7 @@ class Packed:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file is one of packed episodes, by its name."""
+    """Return True if a file is one of packed episodes, by its name."""
     return path.suffix == SUFFIX and path.is_file()
 
 

@@ -149,7 +149,7 @@ def _kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...]) -> Kin
 
 @lru_cache(maxsize=1 << 14)
 def _plain_states(abilities: tuple[str, ...], states: tuple[tuple[str, bool | str], ...]) -> bool:
-    """Whether `_check_states` finds nothing, for the few ways in which things mostly are."""
+    """Return True if `_check_states` finds nothing, for the few ways in which things mostly are."""
     record = Record.model_construct(ability=list(abilities), states=dict(states))
     faults = Faults(None, "")
     _check_states("", record, faults)

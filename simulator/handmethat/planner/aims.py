@@ -88,7 +88,7 @@ class Aim:
         return [next((test.option for test in tests if test.met(walk)), None) for tests in self._tests]
 
     def is_met(self, walk: Walk) -> bool:
-        """Whether every choice has an option that is met."""
+        """Return True if every choice has an option that is met."""
         for tests in self._tests:
             for test in tests:
                 if test.met(walk):
@@ -189,7 +189,7 @@ def _test(option: Option) -> _Test:
 
 
 def _possible(option: Option) -> bool:
-    """Whether it can be met at all."""
+    """Return True if it can be met at all."""
     return all(one.possible or one.place == NOTHING for one in option)
 
 
